@@ -1,0 +1,38 @@
+"""Rules that are checked on every frame of every session, without any case asking for it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from conformance.ledger import Ledger
+from conformance.model import Frame
+from conformance.session import Call, Session
+
+
+class Invariant(Protocol):
+    """Judges the frames of one session; one object for each session. `requirements` are all ids it may judge."""
+
+    name: ClassVar[str]
+    requirements: ClassVar[tuple[str, ...]]
+
+    def __init__(self, session: Session, ledger: Ledger) -> None: ...
+
+    def sent(self, frame: Frame) -> None:
+        """We sent `frame`."""
+
+    def heard(self, frame: Frame, call: Call | None) -> None:
+        """The target sent `frame`; `call` is the request it answers, not yet counting this answer."""
+
+    def finish(self) -> None:
+        """The session is closed: judge what only its end can show."""
+
+
+def load_invariants() -> tuple[type[Invariant], ...]:
+    """All invariants, in the order in which they judge a frame."""
+    from conformance.invariants.capability import Capability
+    from conformance.invariants.envelope import Envelope
+    from conformance.invariants.shutdown import Shutdown
+    from conformance.invariants.stream import Stream
+    from conformance.invariants.wire import Wire
+
+    return (Stream, Envelope, Wire, Capability, Shutdown)

@@ -1,0 +1,89 @@
+"""What cases, invariants and campaigns write down about requirements during one unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from conformance.model import Finding, Frame, Severity
+
+MAX_FINDINGS_EACH = 5
+"""Findings kept for one requirement in one case; further ones only raise the count of the last."""
+
+
+class Ledger:
+    """Collects held requirements, findings and reasons. Not thread-safe: each unit of work has its own."""
+
+    def __init__(self, case: str = "") -> None:
+        self.case = case
+        self.findings: list[Finding] = []
+        self.tested: dict[str, set[str]] = {}
+        self.open: dict[str, str] = {}
+        self.blocked: dict[str, str] = {}
+        self.absent: dict[str, str] = {}
+        self.broken: dict[str, str] = {}
+
+    def held(self, requirement: str) -> None:
+        """`requirement` was put to the test in the present case and held."""
+        self.tested.setdefault(requirement, set()).add(self.case)
+
+    def broke(
+        self,
+        requirement: str,
+        message: str,
+        *,
+        expected: str,
+        actual: str,
+        frames: Iterable[Frame | None] = (),
+        ceiling: Severity | None = None,
+    ) -> None:
+        """`requirement` was broken. `frames` prove it, in order; None is skipped.
+
+        The finding belongs to the case of the first frame that has one, so that an answer that comes
+        late is not blamed on the case that happened to be running.
+        """
+        proof = tuple(frame for frame in frames if frame is not None)
+        case = next((frame.case for frame in proof if frame.case), self.case)
+        self.tested.setdefault(requirement, set()).add(case)
+        same = [i for i, f in enumerate(self.findings) if f.requirement == requirement and f.case == case]
+        finding = Finding(requirement, case, message, expected, actual, proof, ceiling)
+        for i in same:
+            known = self.findings[i]
+            if (known.message, known.ceiling) == (message, ceiling):
+                self.findings[i] = replace(known, occurrences=known.occurrences + 1)
+                return
+        if len(same) >= MAX_FINDINGS_EACH:
+            last = self.findings[same[-1]]
+            self.findings[same[-1]] = replace(last, occurrences=last.occurrences + 1)
+            return
+        self.findings.append(finding)
+
+    def inconclusive(self, requirement: str, why: str) -> None:
+        """`requirement` was claimed but could not be put to the test; `why` says what would let it."""
+        self.open.setdefault(requirement, why)
+
+    def not_applicable(self, requirement: str, why: str) -> None:
+        """`requirement` does not concern this target."""
+        self.absent.setdefault(requirement, why)
+
+    def block(self, requirement: str, cause: str) -> None:
+        """An earlier failure, named by `cause`, made the test of `requirement` pointless."""
+        self.blocked.setdefault(requirement, cause)
+
+    def break_ours(self, requirement: str, why: str) -> None:
+        """The suite itself failed while testing `requirement`."""
+        self.broken.setdefault(requirement, why)
+
+    def merge(self, other: Ledger) -> None:
+        """Take over all that `other` has written down."""
+        self.findings.extend(other.findings)
+        for requirement, cases in other.tested.items():
+            self.tested.setdefault(requirement, set()).update(cases)
+        for mine, theirs in (
+            (self.open, other.open),
+            (self.blocked, other.blocked),
+            (self.absent, other.absent),
+            (self.broken, other.broken),
+        ):
+            for requirement, why in theirs.items():
+                mine.setdefault(requirement, why)

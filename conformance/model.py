@@ -1,0 +1,222 @@
+"""The nouns of the suite. Data only; imports nothing else of the package.
+
+The words are those of ARCHITECTURE.md: target, session, frame, trace, requirement, finding, verdict, report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+Json = Any
+"""A parsed JSON value: dict, list, str, int, float, bool or None."""
+
+Origin = Literal["us", "target"]
+
+
+class Level(StrEnum):
+    """The keyword of a requirement (RFC 2119)."""
+
+    MUST = "MUST"
+    MUST_NOT = "MUST NOT"
+    SHOULD = "SHOULD"
+    SHOULD_NOT = "SHOULD NOT"
+    MAY = "MAY"
+
+
+class Basis(StrEnum):
+    """What a requirement rests on: keyword on a page, schema, JSON-RPC 2.0, plain prose, or the guide on security."""
+
+    TEXT = "text"
+    SCHEMA = "schema"
+    JSONRPC = "jsonrpc"
+    PROSE = "prose"
+    SECURITY_GUIDE = "security-guide"
+
+
+class Severity(StrEnum):
+    """How much a finding weighs; only a violation fails a server by default."""
+
+    VIOLATION = "violation"
+    WARNING = "warning"
+    ADVICE = "advice"
+
+    @property
+    def rank(self) -> int:
+        """0 for advice, 1 for warning, 2 for violation."""
+        return _RANKS[self]
+
+
+_RANKS = {Severity.ADVICE: 0, Severity.WARNING: 1, Severity.VIOLATION: 2}
+
+
+class Verdict(StrEnum):
+    """What is known about one requirement on one target."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not applicable"
+    INCONCLUSIVE = "inconclusive"
+    BLOCKED = "blocked"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One rule of the specification, as in `cases/requirements/<area>.yaml`.
+
+    `levels`, `bases` and `urls` have one entry for each revision in which the rule holds.
+    `unobservable` is why no black-box client can decide it; empty if one can.
+    """
+
+    id: str
+    text: str
+    levels: Mapping[str, Level]
+    bases: Mapping[str, Basis]
+    urls: Mapping[str, tuple[str, ...]]
+    observable: str
+    transports: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
+    needs: str = ""
+    probe: str = ""
+    caution: str = ""
+    unobservable: str = ""
+
+    @property
+    def area(self) -> str:
+        """The part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """The revisions in which it holds, oldest first."""
+        return tuple(self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The server under test: a command, a URL, or a command that serves the URL.
+
+    `{port}` in command and URL stands for a free port, chosen at start-up. An empty `command` means that
+    somebody else runs the server at `url`. `env` is added to the environment of `mcp-conform` itself.
+    """
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def transport(self) -> str:
+        """`http` if there is a URL, else `stdio`."""
+        return "http" if self.url else "stdio"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long the suite waits, in seconds. Generous: no verdict hangs on a tight clock."""
+
+    start: float = 30.0
+    answer: float = 10.0
+    quiet: float = 1.0
+    shutdown: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One message as it went over the wire.
+
+    `at` is in seconds since the session began. `data` are the bytes without the framing (no newline, no `data:`).
+    `message` is the parsed JSON; it means nothing unless `readable`. An array of messages is followed by one
+    frame for each element, numbered by `part`. `illegal` marks what we sent wrong on purpose. `case` names
+    the case during which it was sent, or whose request it answers. `exchange`, `status` and `headers` are HTTP's.
+    """
+
+    number: int
+    origin: Origin
+    channel: str
+    at: float
+    data: bytes
+    message: Json = None
+    readable: bool = False
+    case: str = ""
+    illegal: bool = False
+    part: int | None = None
+    exchange: int | None = None
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One observed breach of one requirement, with the frames that prove it.
+
+    `ceiling` softens the severity that level and basis give; it never hardens it. `confirmed` is None until the
+    case has been put to the test again, alone, on a fresh server. `occurrences` counts like findings folded into this one.
+    """
+
+    requirement: str
+    case: str
+    message: str
+    expected: str
+    actual: str
+    frames: tuple[Frame, ...] = ()
+    ceiling: Severity | None = None
+    confirmed: bool | None = None
+    occurrences: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One requirement with its verdict in one run.
+
+    `severity` is set only if the verdict is failed. `reason` says why it is not applicable, inconclusive, blocked or broken.
+    """
+
+    requirement: Requirement
+    level: Level
+    basis: Basis
+    verdict: Verdict
+    severity: Severity | None
+    reason: str
+    url: str
+    findings: tuple[Finding, ...] = ()
+    reproduce: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One revision over one transport: what was learned about each requirement put to the test."""
+
+    revision: str
+    era: str
+    transport: str
+    server: Mapping[str, str]
+    capabilities: Json
+    verdicts: tuple[Judged, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that one call of `mcp-conform` learned; every view is made from it.
+
+    `started` is an ISO 8601 time in UTC. `complete` is false if the run was interrupted. `notes` are remarks about
+    the target as a whole, such as revisions that it does not speak. `problem` says why nothing could be tested.
+    """
+
+    target: Target
+    version: str
+    started: str
+    seconds: float
+    complete: bool
+    runs: tuple[Run, ...]
+    exit: int
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)

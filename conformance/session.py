@@ -1,0 +1,449 @@
+"""One client's conversation with a target in one revision: ids, matching, the trace, hearing out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypedDict, Unpack
+
+from conformance.answers import Answers
+from conformance.model import Frame, Json, Limits
+from conformance.revisions import Revision
+from conformance.transports import Arrival, Ended, Ending, Transport
+
+TRACE_BYTES = 8 * 1024 * 1024
+TRACE_FRAMES = 20_000
+KEPT_BYTES = 64 * 1024
+"""A longer frame is kept in the trace by its beginning only."""
+
+
+class How(TypedDict, total=False):
+    """How a message differs from an ordinary one.
+
+    `id` replaces the session's own; `illegal` marks what is wrong on purpose; `bare` leaves out what the era adds
+    to every request; `headers` are added to the era's (HTTP).
+    """
+
+    id: Json
+    illegal: bool
+    bare: bool
+    headers: Mapping[str, str]
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One request of ours and what came of it.
+
+    `lost` says why no answer can come any more, "" while one can. `answers` are all responses with its id, so a
+    second one is not lost. `notifications` arrived between the request and its first answer.
+    """
+
+    id: Json
+    method: str
+    params: Json
+    sent: Frame
+    answers: list[Frame] = field(default_factory=list)
+    notifications: list[Frame] = field(default_factory=list)
+    head: Frame | None = None
+    lost: str = ""
+    excused: bool = False
+
+    @property
+    def response(self) -> Json:
+        """The first response message, or None."""
+        return self.answers[0].message if self.answers else None
+
+    @property
+    def result(self) -> Json:
+        """The `result` of the first response, or None."""
+        return self.response.get("result") if self.answers else None
+
+    @property
+    def error(self) -> Json:
+        """The `error` of the first response, or None."""
+        return self.response.get("error") if self.answers else None
+
+    @property
+    def proof(self) -> tuple[Frame, ...]:
+        """The request and its answers."""
+        return (self.sent, *self.answers)
+
+    @property
+    def done(self) -> bool:
+        """Whether waiting any longer is pointless."""
+        return bool(self.answers) or bool(self.lost)
+
+
+class Observer(Protocol):
+    """Sees every frame of a session, in order."""
+
+    def sent(self, frame: Frame) -> None:
+        """We sent `frame`."""
+
+    def heard(self, frame: Frame, call: Call | None) -> None:
+        """The target sent `frame`; `call` is the request it answers, not yet counting this answer."""
+
+
+class Era(Protocol):
+    """How a session begins, what every message carries, how it ends."""
+
+    name: str
+
+    def open(self, session: Session) -> None:
+        """Open the session, or raise NotSpoken."""
+
+    def dress(self, session: Session, params: Json) -> Json:
+        """The params of a request with what every request of the era carries."""
+
+    def headers(self, session: Session, message: Json) -> dict[str, str]:
+        """The HTTP headers that go with `message`."""
+
+    def sentinel(self, session: Session) -> tuple[str, Json]:
+        """Method and params of a harmless request whose answer closes a window of listening."""
+
+    def farewell(self, session: Session) -> None:
+        """What a client says before it closes the connection."""
+
+
+class NotSpoken(Exception):
+    """The target does not speak the revision; `offered` is the one it named instead, if any."""
+
+    def __init__(self, reason: str, offered: str = "", call: Call | None = None) -> None:
+        super().__init__(reason)
+        self.offered = offered
+        self.call = call
+
+
+def id_key(identifier: Json) -> str:
+    """A key under which two ids are equal only if value and JSON type are: 1 and "1" differ, 7 and 7.0 do not."""
+    if isinstance(identifier, float) and identifier.is_integer():
+        identifier = int(identifier)
+    return json.dumps(identifier, sort_keys=True)
+
+
+def parse(data: bytes) -> tuple[Json, bool]:
+    """The JSON value in `data` and whether there is one. NaN and Infinity are not JSON."""
+    try:
+        return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant), True
+    except (ValueError, RecursionError):
+        return None, False
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+def encode(message: Json) -> bytes:
+    """`message` on one line, in UTF-8."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+class Session:
+    """See the module. Used by one thread; the transport has threads of its own.
+
+    `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
+    """
+
+    def __init__(
+        self, transport: Transport, era: Era, revision: Revision, *, client: Json = None, limits: Limits
+    ) -> None:
+        self.transport = transport
+        self.era = era
+        self.revision = revision
+        self.client: Json = client or {}
+        self.limits = limits
+        self.answers = Answers(self.client, revision.date)
+        self.observers: list[Observer] = []
+        self.trace: deque[Frame] = deque()
+        self.calls: dict[str, Call] = {}
+        self.case = ""
+        self.opened = False
+        self.capabilities: Json = {}
+        self.server: dict[str, str] = {}
+        self.opening: Json = {}
+        self.http_headers: dict[str, str] = {}
+        self.header_arguments: dict[str, dict[str, str]] = {}
+        self.ended: Ended | None = None
+        self.ending: Ending | None = None
+        self._began = time.monotonic()
+        self._next_id = 0
+        self._frames = 0
+        self._trace_bytes = 0
+        self._by_exchange: dict[int, Call] = {}
+        self._awaited: set[int] = set()
+
+    # -- opening and closing
+
+    def open(self) -> None:
+        """Open the session as its era does. Raises NotSpoken."""
+        self.era.open(self)
+        self.opened = True
+
+    @property
+    def alive(self) -> bool:
+        """Whether the target still talks, as far as is known."""
+        return self.ended is None and self.ending is None
+
+    def hear_out(self) -> Call | None:
+        """Ask the sentinel and wait for its answer, so that all that came before it has been heard."""
+        if not (self.opened and self.alive):
+            return None
+        method, params = self.era.sentinel(self)
+        return self.request(method, params)
+
+    def finish_input(self) -> bool:
+        """Close the target's input and read its output to the end; whether the end came within the time limit."""
+        self.transport.end_input()
+        deadline = time.monotonic() + self.limits.shutdown
+        while self.ended is None and (left := deadline - time.monotonic()) > 0:
+            self._take(self.transport.receive(left))
+        return self.ended is not None
+
+    def close(self) -> Ending:
+        """Say farewell, close, read what still comes, and leave no process behind. Idempotent."""
+        if self.ending is None:
+            if self.opened and self.alive:
+                self.era.farewell(self)
+            if self.alive:
+                self.finish_input()
+            ending = self.transport.close()
+            while (event := self.transport.receive(0)) is not None:
+                self._take(event)
+            self.ending = ending
+        return self.ending
+
+    # -- sending
+
+    def request(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
+        """Send a request and wait for its answer, at most `limits.answer` seconds."""
+        call = self.send(method, params, **how)
+        self.wait(call)
+        return call
+
+    def send(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
+        """Send a request without waiting."""
+        message: dict[str, Json] = {"jsonrpc": "2.0", "id": how["id"] if "id" in how else self.new_id()}
+        message["method"] = method
+        if not how.get("bare"):
+            params = self.era.dress(self, params)
+        if params is not None:
+            message["params"] = params
+        frame = self._write(encode(message), message, how)
+        return self._register(message, frame)
+
+    def notify(self, method: str, params: Json = None, **how: Unpack[How]) -> Frame:
+        """Send a notification."""
+        message: dict[str, Json] = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        frame = self._write(encode(message), message, how)
+        self._await_exchange(frame.exchange)
+        return frame
+
+    def batch(self, messages: list[Json], **how: Unpack[How]) -> list[Call]:
+        """Send an array of messages; the calls of its requests, in order."""
+        frame = self._write(encode(messages), messages, how)
+        return [self._register(m, frame) for m in messages if "id" in m and "method" in m]
+
+    def raw(self, data: bytes, *, illegal: bool = True, headers: Mapping[str, str] | None = None) -> list[Call]:
+        """Send one frame as it is written. If it is JSON with ids, an answer to each is expected and may stay away."""
+        message, readable = parse(data)
+        frame = self._write(data, message, How(illegal=illegal, headers=headers or {}), readable=readable)
+        parts = message if isinstance(message, list) else [message]
+        calls = [
+            self._register(part, frame)
+            for part in parts
+            if isinstance(part, dict) and "method" in part and _is_id(part.get("id"))
+        ]
+        for call in calls:
+            call.excused = illegal
+        return calls
+
+    def write(self, data: bytes) -> None:
+        """Write bytes without framing, as a piece of a frame (stdio); the frame is recorded by `record`."""
+        self.transport.write(data)
+
+    def record(self, message: Json, data: bytes) -> Call:
+        """Enter a request whose bytes were sent with `write`."""
+        return self._register(message, self._record_sent(data, message, How(), None, True))
+
+    def wait(self, *calls: Call, timeout: float | None = None) -> bool:
+        """Wait until each call has an answer or can have none; whether that came within `timeout` seconds."""
+        limit = self.limits.answer if timeout is None else timeout
+        deadline = time.monotonic() + limit
+        while not all(call.done for call in calls):
+            if self.ended is not None:
+                for call in calls:
+                    if not call.done:
+                        call.lost = self.ended.reason
+                return True
+            left = deadline - time.monotonic()
+            if left <= 0:
+                for call in calls:
+                    if not call.done:
+                        call.lost = f"no answer within {limit:g} s"
+                return False
+            self._take(self.transport.receive(left))
+        return True
+
+    def listen(self, seconds: float) -> None:
+        """Take in whatever comes for `seconds`."""
+        deadline = time.monotonic() + seconds
+        while self.ended is None and (left := deadline - time.monotonic()) > 0:
+            self._take(self.transport.receive(left))
+
+    def new_id(self) -> int:
+        """An id not used yet in this session."""
+        self._next_id += 1
+        return self._next_id
+
+    # -- the trace
+
+    def since(self, number: int) -> Iterator[Frame]:
+        """The frames kept from frame `number` on."""
+        return (frame for frame in self.trace if frame.number >= number)
+
+    @property
+    def position(self) -> int:
+        """The number of the next frame."""
+        return self._frames
+
+    @property
+    def pending(self) -> Iterable[Call]:
+        """Calls without an answer."""
+        return [call for call in self.calls.values() if not call.answers]
+
+    # -- inside
+
+    def _await_exchange(self, exchange: int | None) -> None:
+        # Over HTTP two POSTs may overtake each other; what follows a notification must come after it.
+        if exchange is None:
+            return
+        self._awaited.add(exchange)
+        deadline = time.monotonic() + self.limits.answer
+        while exchange in self._awaited and self.alive and (left := deadline - time.monotonic()) > 0:
+            self._take(self.transport.receive(left))
+        self._awaited.discard(exchange)
+
+    def _register(self, message: Json, frame: Frame) -> Call:
+        call = Call(message["id"], str(message["method"]), message.get("params"), frame)
+        self.calls[id_key(call.id)] = call
+        if frame.exchange is not None:
+            self._by_exchange[frame.exchange] = call
+        return call
+
+    def _write(self, data: bytes, message: Json, how: How, readable: bool = True) -> Frame:
+        headers = {**self.era.headers(self, message), **how.get("headers", {})}
+        exchange = self.transport.send(data, headers)
+        return self._record_sent(data, message, how, exchange, readable)
+
+    def _record_sent(
+        self, data: bytes, message: Json, how: How, exchange: int | None, readable: bool
+    ) -> Frame:
+        frame = Frame(
+            number=self._frames,
+            origin="us",
+            channel="stdin" if exchange is None else "post",
+            at=time.monotonic() - self._began,
+            data=data,
+            message=message,
+            readable=readable,
+            case=self.case,
+            illegal=how.get("illegal", False),
+            exchange=exchange,
+        )
+        self._keep(frame)
+        for observer in self.observers:
+            observer.sent(frame)
+        return frame
+
+    def _take(self, event: Arrival | Ended | None) -> None:
+        if isinstance(event, Arrival):
+            self._hear(event)
+        elif isinstance(event, Ended):
+            if event.partial:
+                self._hear(Arrival("stdout", event.partial, event.at))
+            if event.exchange is None:
+                self.ended = event
+                return
+            self._awaited.discard(event.exchange)
+            if (call := self._by_exchange.pop(event.exchange, None)) is not None and not call.done:
+                call.lost = event.reason or "the HTTP answer held no response"
+
+    def _hear(self, arrival: Arrival) -> None:
+        message, readable = (None, False) if arrival.omitted or arrival.channel == "head" else parse(arrival.data)
+        frame = Frame(
+            number=self._frames,
+            origin="target",
+            channel=arrival.channel,
+            at=arrival.at - self._began,
+            data=arrival.data,
+            message=message,
+            readable=readable,
+            case=self.case,
+            exchange=arrival.exchange,
+            status=arrival.status,
+            headers=arrival.headers,
+        )
+        if arrival.exchange is not None and (asked := self._by_exchange.get(arrival.exchange)) is not None:
+            frame = replace(frame, case=asked.sent.case)
+            if arrival.channel == "head":
+                asked.head = frame
+        if isinstance(message, list):
+            self._observe(frame, None)
+            for part, element in enumerate(message):
+                self._dispatch(replace(frame, message=element, part=part, number=self._frames))
+        else:
+            self._dispatch(frame)
+
+    def _dispatch(self, frame: Frame) -> None:
+        message = frame.message
+        if not isinstance(message, dict):
+            self._observe(frame, None)
+            return
+        if "method" in message:
+            self._observe(frame, None)
+            if "id" in message:
+                self._answer(message)
+            else:
+                for call in self.pending:
+                    call.notifications.append(frame)
+            return
+        call = self.calls.get(id_key(message["id"])) if _is_id(message.get("id")) else None
+        if call is not None:
+            frame = replace(frame, case=call.sent.case)
+        self._observe(frame, call)
+        if call is not None and ("result" in message or "error" in message):
+            call.answers.append(frame)
+
+    def _observe(self, frame: Frame, call: Call | None) -> None:
+        self._keep(frame)
+        for observer in self.observers:
+            observer.heard(frame, call)
+
+    def _answer(self, message: Json) -> None:
+        reply = self.answers.reply(message["method"], message.get("params"))
+        if reply is not None and self.alive:
+            self._write_reply({"jsonrpc": "2.0", "id": message["id"], **reply})
+
+    def _write_reply(self, message: Json) -> None:
+        # The answer to a request that was itself wrong (id null, say) cannot be right.
+        self._write(encode(message), message, How(illegal=not _is_id(message["id"])))
+
+    def _keep(self, frame: Frame) -> None:
+        self._frames += 1
+        if len(frame.data) > KEPT_BYTES:
+            frame = replace(frame, data=frame.data[:KEPT_BYTES], message=None)
+        self.trace.append(frame)
+        self._trace_bytes += len(frame.data)
+        while self._trace_bytes > TRACE_BYTES or len(self.trace) > TRACE_FRAMES:
+            self._trace_bytes -= len(self.trace.popleft().data)
+
+
+def _is_id(value: Json) -> bool:
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, (str, int)) or (isinstance(value, float) and value.is_integer())

@@ -1,0 +1,200 @@
+"""What the target offers, asked once a run, and the picks that cases make from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from conformance.arguments import Unfillable, smallest_arguments
+from conformance.model import Json
+from conformance.session import Call, Session
+
+MAX_PAGES = 200
+
+LISTS = {
+    "tools": ("tools/list", "tools"),
+    "resources": ("resources/list", "resources"),
+    "templates": ("resources/templates/list", "resourceTemplates"),
+    "prompts": ("prompts/list", "prompts"),
+}
+"""Name of the list → its method and the member of the result that holds the items."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallPolicy:
+    """Which tools may be called: `safe` those annotated readOnlyHint, `none`, `all`; `named` ones in any case."""
+
+    mode: Literal["none", "safe", "all"] = "safe"
+    named: tuple[str, ...] = ()
+
+    def allows(self, tool: Json) -> bool:
+        """Whether `tool`, as listed, may be called."""
+        if tool.get("name") in self.named or self.mode == "all":
+            return True
+        annotations = tool.get("annotations")
+        return (
+            self.mode == "safe" and isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list."""
+
+    capabilities: Json
+    policy: CallPolicy
+    tools: tuple[Json, ...] = ()
+    resources: tuple[Json, ...] = ()
+    templates: tuple[Json, ...] = ()
+    prompts: tuple[Json, ...] = ()
+    pages: tuple[tuple[str, int], ...] = ()
+
+    def declares(self, capability: str) -> bool:
+        """Whether the server declared the dotted `capability`; a boolean leaf must be true."""
+        place: Json = self.capabilities
+        for step in capability.split("."):
+            if not isinstance(place, dict) or step not in place:
+                return False
+            place = place[step]
+        return place is not False and place is not None
+
+    @property
+    def callable_tools(self) -> list[Json]:
+        """Tools that may be called."""
+        return [tool for tool in self.tools if self.policy.allows(tool)]
+
+
+def walk(session: Session, method: str, member: str) -> Iterator[tuple[Call, list[Json]]]:
+    """Each page of a list: the call and its items. Ends at an error, a cycle, or MAX_PAGES."""
+    cursor: Json = None
+    seen: set[str] = set()
+    for _ in range(MAX_PAGES):
+        call = session.request(method, None if cursor is None else {"cursor": cursor})
+        items = call.result.get(member) if isinstance(call.result, dict) else None
+        yield call, [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        cursor = call.result.get("nextCursor") if isinstance(call.result, dict) else None
+        if not isinstance(cursor, str) or cursor in seen:
+            return
+        seen.add(cursor)
+
+
+def take(session: Session, policy: CallPolicy) -> Survey:
+    """Ask for every list that the server declared."""
+    survey = Survey(session.capabilities, policy)
+    found: dict[str, tuple[Json, ...]] = {}
+    pages: list[tuple[str, int]] = []
+    for name, (method, member) in LISTS.items():
+        if not survey.declares("resources" if name == "templates" else name):
+            continue
+        items: list[Json] = []
+        count = 0
+        for _call, page in walk(session, method, member):
+            items += page
+            count += 1
+        found[name] = tuple(items)
+        pages.append((name, count))
+    return Survey(session.capabilities, policy, pages=tuple(pages), **found)
+
+
+class Unavailable(Exception):
+    """The target has nothing of the kind; the text says what would let the case run."""
+
+
+def arguments_for(tool: Json) -> dict[str, Json]:
+    """Smallest arguments for a listed tool. Raises Unavailable."""
+    try:
+        return smallest_arguments(tool.get("inputSchema"))
+    except Unfillable as reason:
+        raise Unavailable(f"no arguments can be made up for tool {tool.get('name')!r}: {reason}") from None
+
+
+def _may_be_called(survey: Survey) -> Sequence[Json]:
+    if not survey.callable_tools:
+        raise Unavailable("no tool may be called: none is annotated readOnlyHint; name one with --call-tool")
+    return survey.callable_tools
+
+
+def _call_of(tools: Sequence[Json], lacking: str) -> Json:
+    for tool in tools:
+        try:
+            return {"name": tool.get("name"), "arguments": arguments_for(tool)}
+        except Unavailable:
+            continue
+    raise Unavailable(lacking)
+
+
+def _required(item: Json) -> list[str]:
+    schema = item.get("inputSchema")
+    required = schema.get("required") if isinstance(schema, dict) else None
+    return [str(name) for name in required] if isinstance(required, list) else []
+
+
+def _tool_call(survey: Survey) -> Json:
+    return _call_of(_may_be_called(survey), "no tool that may be called has arguments that can be made up")
+
+
+def _bare_tool(survey: Survey) -> Json:
+    tools = [tool for tool in _may_be_called(survey) if not _required(tool)]
+    return _call_of(tools, "no tool that may be called does without arguments")
+
+
+def _strict_tool(survey: Survey) -> Json:
+    for tool in _may_be_called(survey):
+        if _required(tool):
+            return {"name": tool.get("name"), "arguments": {}}
+    raise Unavailable("no tool that may be called has a required argument")
+
+
+def _tool_name(survey: Survey) -> Json:
+    for tool in survey.tools:
+        if isinstance(tool.get("name"), str):
+            return tool["name"]
+    raise Unavailable("the server lists no tool")
+
+
+def _resource_uri(survey: Survey) -> Json:
+    for resource in survey.resources:
+        if isinstance(resource.get("uri"), str):
+            return resource["uri"]
+    raise Unavailable("the server lists no resource")
+
+
+def prompt_arguments(prompt: Json) -> dict[str, str]:
+    """A short string for each required argument of a listed prompt."""
+    listed = prompt.get("arguments")
+    return {
+        str(argument.get("name")): "x"
+        for argument in (listed if isinstance(listed, list) else [])
+        if isinstance(argument, dict) and argument.get("required") is True
+    }
+
+
+def _prompt(survey: Survey) -> Json:
+    for prompt in sorted(survey.prompts, key=lambda prompt: len(prompt_arguments(prompt))):
+        return {"name": prompt.get("name"), "arguments": prompt_arguments(prompt)}
+    raise Unavailable("the server lists no prompt")
+
+
+def _strict_prompt(survey: Survey) -> Json:
+    for prompt in survey.prompts:
+        if prompt_arguments(prompt):
+            return {"name": prompt.get("name"), "arguments": {}}
+    raise Unavailable("no prompt has a required argument")
+
+
+PICKS: dict[str, Callable[[Survey], Json]] = {
+    "tool-call": _tool_call,
+    "tool-call-without-arguments": _bare_tool,
+    "tool-call-lacking-a-required-argument": _strict_tool,
+    "tool-name": _tool_name,
+    "resource-uri": _resource_uri,
+    "prompt-get": _prompt,
+    "prompt-get-lacking-a-required-argument": _strict_prompt,
+}
+"""What `$pick` may name: params or parts of params, made from the survey. Each raises Unavailable."""
+
+
+def pick(kind: str, survey: Survey) -> Json:
+    """The thing of that kind. Raises Unavailable, KeyError for an unknown kind."""
+    return PICKS[kind](survey)

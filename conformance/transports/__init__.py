@@ -1,0 +1,91 @@
+"""The transports: each moves bytes to and from a target and knows nothing of JSON.
+
+All that a target says, on every channel, arrives in one inbox in order of arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class StartError(Exception):
+    """The target could not be started or reached. The text names the cause and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Bytes from the target: one line of stdout, one HTTP body, one SSE payload, or the head of an HTTP answer.
+
+    `channel` is `stdout`, `head` (HTTP status and headers; no bytes), `body` (a whole non-SSE body) or `sse`
+    (the data of one event that has any). `at` is a `time.monotonic()`. `omitted` counts bytes cut off because
+    the message was longer than the transport keeps.
+    """
+
+    channel: str
+    data: bytes
+    at: float
+    exchange: int | None = None
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    omitted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Nothing more will come: on stdout (`exchange` is None), or for one HTTP exchange.
+
+    `reason` is for people: "the server exited with code 1", "connection refused". `partial` is an unfinished last line.
+    """
+
+    at: float
+    reason: str
+    exchange: int | None = None
+    partial: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a target went when the transport was closed.
+
+    `how` is `closed` (by itself, when its input ended), `terminated` (by SIGTERM), `killed`, `died` (before it was
+    asked to go) or `remote` (not our process). `code` is the exit status, negative for a signal, None if unknown.
+    `seconds` is the time from closing its input to its end. `orphans` are command lines of processes that it left behind (they were ended).
+    """
+
+    how: str
+    code: int | None = None
+    seconds: float = 0.0
+    orphans: tuple[str, ...] = ()
+
+
+class Transport(Protocol):
+    """Moves bytes. Writing never blocks; closing unblocks everything and leaves no process behind."""
+
+    name: str
+
+    def start(self) -> None:
+        """Start or reach the target. Raises StartError."""
+
+    def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
+        """Send one message, as it is (stdio adds the newline unless `data` ends with one).
+
+        Over HTTP each message is an exchange of its own, whose number is returned; `method` and `headers`
+        concern HTTP only.
+        """
+
+    def write(self, data: bytes) -> None:
+        """Write raw bytes without framing (stdio); over HTTP the same as a POST of `data`."""
+
+    def receive(self, timeout: float) -> Arrival | Ended | None:
+        """The next event, or None after `timeout` seconds."""
+
+    def end_input(self) -> None:
+        """Close the target's input once all is written. Nothing can be sent afterwards."""
+
+    def close(self) -> Ending:
+        """End the target, for sure, within the time limits: close input, wait, terminate, kill. Idempotent."""
+
+    def stderr(self) -> str:
+        """The tail of what the target wrote to stderr (64 KiB at most), empty if there is none."""
