@@ -22,6 +22,7 @@ class Ledger:
         self.blocked: dict[str, str] = {}
         self.absent: dict[str, str] = {}
         self.broken: dict[str, str] = {}
+        self.histories: list[tuple[Frame, ...]] = []
 
     def held(self, requirement: str) -> None:
         """`requirement` was put to the test in the present case and held."""
@@ -73,6 +74,15 @@ class Ledger:
     def break_ours(self, requirement: str, why: str) -> None:
         """The suite itself failed while testing `requirement`."""
         self.broken.setdefault(requirement, why)
+
+    def led_to(self, finding: Finding) -> tuple[Frame, ...]:
+        """All that was said in the session up to the last frame that proves `finding`, as far as it was kept."""
+        if finding.frames:
+            last = finding.frames[-1]
+            for history in self.histories:
+                if any((f.number, f.at, f.origin) == (last.number, last.at, last.origin) for f in history):
+                    return tuple(frame for frame in history if frame.number <= last.number)
+        return finding.frames
 
     def merge(self, other: Ledger) -> None:
         """Take over all that `other` has written down."""

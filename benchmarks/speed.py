@@ -1,0 +1,139 @@
+"""How much time the suite itself costs. See README.md beside this file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from conformance.connections import Connections
+from conformance.invariants import load_invariants
+from conformance.ledger import Ledger
+from conformance.model import Limits, Target
+from conformance.revisions import BY_DATE
+from conformance.runner import Options, Runner
+from conformance.units import Stage
+
+REVISION = "2025-11-25"
+JOBS = os.cpu_count() or 2
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": REVISION,
+        "capabilities": {},
+        "clientInfo": {"name": "benchmark", "version": "0"},
+    },
+}
+
+
+class Bare:
+    """The least that a client can do: write a line, read a line."""
+
+    def __init__(self, command: tuple[str, ...]) -> None:
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self.ask(INITIALIZE)
+        self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def say(self, message: object) -> None:
+        """Write one line."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, message: object) -> bytes:
+        """Write one line, read one."""
+        assert self.process.stdout is not None
+        self.say(message)
+        return self.process.stdout.readline()
+
+    def close(self) -> None:
+        """End the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(10)
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """How long `action` takes."""
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def start_up(command: tuple[str, ...]) -> float:
+    """Median seconds from the start of a process to its answer to initialize."""
+    taken = []
+    for _ in range(5):
+        began = time.perf_counter()
+        bare = Bare(command)
+        taken.append(time.perf_counter() - began)
+        bare.close()
+    return statistics.median(taken)
+
+
+def round_trips(command: tuple[str, ...], rounds: int = 15, each: int = 200) -> tuple[float, float]:
+    """Median seconds of a ping: bare, and through a session with all invariants."""
+    bare = Bare(command)
+    connections = Connections(Target(command), Limits(), spares=0)
+    stage = Stage(
+        connections.session(BY_DATE[REVISION]), ledger := Ledger(), load_invariants(), connections
+    )
+    stage.open()
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    bare_taken, full_taken = [], []
+    for _ in range(rounds):
+        bare_taken.append(seconds(lambda: [bare.ask(ping) for _ in range(each)]) / each)
+        full_taken.append(seconds(lambda: [stage.session.request("ping") for _ in range(each)]) / each)
+    stage.close()
+    connections.close()
+    bare.close()
+    assert not ledger.findings, ledger.findings[:1]
+    return statistics.median(bare_taken), statistics.median(full_taken)
+
+
+def help_cpu() -> float:
+    """CPU seconds of `mcp-conform --help`; the least of three, since the first one may compile."""
+    taken = []
+    for _ in range(3):
+        before = os.times()
+        subprocess.run([sys.executable, "-m", "conformance", "--help"], capture_output=True, check=True)
+        after = os.times()
+        taken.append(
+            after.children_user - before.children_user + after.children_system - before.children_system
+        )
+    return min(taken)
+
+
+def main() -> int:
+    """Print the figures; 1 if a bound is missed."""
+    given = sys.argv[1:]
+    command = tuple(shlex.split(given[0])) if given else (sys.executable, "-m", "conformance.reference")
+    started = start_up(command)
+    bare, full = round_trips(command)
+    runner = Runner(Target(command), Options(revisions=(REVISION,), jobs=JOBS, confirm=False))
+    wall = seconds(lambda: list(runner.run()))
+    processes, requests = runner.effort
+    decided = sum(v.verdict.value in ("passed", "failed") for run in runner.report().runs for v in run.verdicts)
+    unavoidable = processes * started / JOBS + requests * bare
+    cpu = help_cpu()
+    print(f"start-up {started * 1e3:.0f} ms, answer {bare * 1e6:.0f} µs, {JOBS} jobs")
+    print(f"run of {REVISION}: {wall:.2f} s, {processes} processes, {requests} requests, {decided} requirements decided")
+    print(f"unavoidable {unavoidable:.2f} s; ratio {wall / unavoidable:.2f} (bound 3); {decided / wall:.0f} decided a second")
+    for area, spent in sorted(runner.spent().items(), key=lambda item: -item[1])[:8]:
+        print(f"  {spent:6.2f} s  {area}")
+    print(f"own cost of a request: {(full - bare) * 1e6:.0f} µs (bound 100)")
+    print(f"CPU of --help: {cpu:.3f} s (bound 0.25)")
+    return 0 if wall <= 3 * unavoidable and full - bare <= 100e-6 and cpu <= 0.25 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""Sessions on demand: one process each over stdio, started ahead; one server shared over HTTP."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from conformance.eras import era_of
+from conformance.model import Json, Limits, Target
+from conformance.revisions import Revision
+from conformance.session import Observer, Session
+from conformance.target import RunningServer
+from conformance.transports import StartError, Transport
+from conformance.transports.http import HttpTransport
+from conformance.transports.stdio import StdioTransport
+
+Watch = Callable[[Session], Observer | None]
+
+
+class Connections:
+    """Starts transports and wraps them into sessions; closes all of them, from any thread.
+
+    While one process works, the next ones are started: `expect(n)` says how many more will be needed.
+    `started` counts the processes started, `requests` the requests made in sessions that are over.
+    """
+
+    def __init__(self, target: Target, limits: Limits, spares: int, watch: Watch | None = None) -> None:
+        self.target = target
+        self.limits = limits
+        self.started = 0
+        self.requests = 0
+        self._spares = spares
+        self._watch = watch
+        self._lock = threading.Lock()
+        self._ready: deque[StdioTransport] = deque()
+        self._wanted = 0
+        self._open: set[Transport] = set()
+        self._servers: list[RunningServer] = []
+        self._shared: RunningServer | None = None
+        self._closed = False
+
+    def expect(self, processes: int) -> None:
+        """`processes` more sessions will be asked for, so that they may be started ahead."""
+        with self._lock:
+            self._wanted += processes
+        self._top_up()
+
+    def session(self, revision: Revision, client: Json = None, *, own_process: bool = True) -> Session:
+        """A session that has said nothing yet. Over HTTP it shares one server unless it needs its own process.
+
+        Raises StartError.
+        """
+        transport = self._http(own_process) if self.target.url else self._stdio()
+        session = Session(transport, era_of(revision), revision, client=client, limits=self.limits)
+        if self._watch is not None and (observer := self._watch(session)) is not None:
+            session.observers.append(observer)
+        return session
+
+    def release(self, session: Session) -> None:
+        """The session is closed and forgotten."""
+        with self._lock:
+            self._open.discard(session.transport)
+            self.requests += len(session.calls)
+
+    def close(self) -> None:
+        """End everything that was ever started. Sessions that still run see their target end."""
+        with self._lock:
+            self._closed = True
+            transports = [*self._open, *self._ready]
+            servers, self._servers = self._servers, []
+            self._ready.clear()
+        threads = [threading.Thread(target=transport.close) for transport in transports]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for server in servers:
+            server.end()
+
+    # -- inside
+
+    def _stdio(self) -> Transport:
+        with self._lock:
+            self._refuse_if_closed()
+            self._wanted = max(0, self._wanted - 1)
+            transport = self._ready.popleft() if self._ready else None
+        if transport is None:
+            transport = StdioTransport(self.target, self.limits)
+            transport.start()
+            self.started += 1
+        self._adopt(transport)
+        self._top_up()
+        return transport
+
+    def _top_up(self) -> None:
+        if self.target.url:
+            return
+        while True:
+            with self._lock:
+                if self._closed or len(self._ready) >= min(self._spares, self._wanted):
+                    return
+            transport = StdioTransport(self.target, self.limits)
+            transport.start()
+            with self._lock:
+                self.started += 1
+                if not self._closed:
+                    self._ready.append(transport)
+                    continue
+            transport.close()
+
+    def _http(self, own_process: bool) -> Transport:
+        server = self._server(own_process)
+        url = server.url if server is not None else self.target.url
+        transport = HttpTransport(url, self.target.headers, self.limits, server)
+        transport.start()
+        self._adopt(transport)
+        return transport
+
+    def _server(self, own_process: bool) -> RunningServer | None:
+        if not self.target.command:
+            return None
+        with self._lock:
+            self._refuse_if_closed()
+            if not own_process and self._shared is not None and self._shared.running:
+                return self._shared
+            server = RunningServer(self.target, self.limits)
+            self._servers.append(server)
+            server.start()
+            self.started += 1
+            if not own_process:
+                self._shared = server
+        return server
+
+    def _adopt(self, transport: Transport) -> None:
+        with self._lock:
+            self._open.add(transport)
+            closed = self._closed
+        if closed:
+            transport.close()
+            raise StartError("the run was stopped")
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise StartError("the run was stopped")

@@ -1,0 +1,126 @@
+"""Which revisions does the target speak? Found out on a fresh process for each, as the compatibility rules say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
+
+from conformance.ledger import Ledger
+from conformance.model import Limits
+from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, Revision
+from conformance.session import NotSpoken
+from conformance.transports import StartError
+from conformance.units import Stage
+
+PATIENCE = 5.0
+"""Seconds that a server which has answered in one era is given for its first answer in the other."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try to open a session in a revision.
+
+    `stage` is open if `spoken`. `silent` means that no answer of any kind came.
+    """
+
+    revision: Revision
+    stage: Stage | None
+    spoken: bool = False
+    reason: str = ""
+    offered: str = ""
+    silent: bool = False
+    fatal: bool = False
+    seconds: float = 0.0
+
+
+Begin = Callable[[Revision], Stage]
+
+
+def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
+    """Try to open a session in `revision` on a fresh stage."""
+    try:
+        stage = begin(revision)
+    except StartError as reason:
+        return Attempt(revision, None, reason=str(reason), silent=True, fatal=True)
+    stage.session.limits = limits
+    began = time.monotonic()
+    try:
+        stage.open()
+    except NotSpoken as reason:
+        call = reason.call
+        silent = call is None or (not call.answers and (call.head is None or call.head.status is None))
+        return Attempt(revision, stage, reason=str(reason), offered=reason.offered, silent=silent)
+    return Attempt(revision, stage, spoken=True, seconds=time.monotonic() - began)
+
+
+def attempts(
+    wanted: tuple[str, ...], transport: str, begin: Begin, limits: Limits, pool: Executor
+) -> Iterator[Attempt]:
+    """One attempt for each candidate, as they end.
+
+    `wanted` are dates, `("newest",)`, or empty for all. A server that is silent to both eras is not asked again.
+    """
+    candidates = [r for r in BY_DATE.values() if transport in r.transports]
+    if wanted and wanted != ("newest",):
+        candidates = [r for r in candidates if r.date in wanted]
+        yield from _first_then_rest(candidates, begin, limits, pool)
+        return
+    newest = max((r for r in HANDSHAKE if transport in r.transports), key=lambda r: r.date)
+    first = attempt(newest, begin, limits)
+    if first.fatal:
+        yield first
+        return
+    other_limits = limits
+    if not first.silent:
+        other_limits = replace(limits, start=min(limits.start, PATIENCE + 3 * first.seconds))
+    if wanted == ("newest",):
+        yield from _newest(first, begin, (other_limits, limits))
+        return
+    yield first
+    rest = [r for r in candidates if r.era == "handshake" and r is not newest] if not first.silent else []
+    jobs: list[Future[Attempt]] = [pool.submit(attempt, r, begin, other_limits) for r in STATELESS]
+    jobs += [pool.submit(attempt, r, begin, limits) for r in rest]
+    for job in jobs:
+        yield job.result()
+
+
+def _first_then_rest(
+    candidates: Iterable[Revision], begin: Begin, limits: Limits, pool: Executor
+) -> Iterator[Attempt]:
+    candidates = list(candidates)
+    if not candidates:
+        return
+    first = attempt(candidates[-1], begin, limits)
+    yield first
+    if first.fatal:
+        return
+    for job in [pool.submit(attempt, r, begin, limits) for r in candidates[:-1]]:
+        yield job.result()
+
+
+def _newest(first: Attempt, begin: Begin, limits: tuple[Limits, Limits]) -> Iterator[Attempt]:
+    """The newest revision spoken, or why there is none."""
+    for revision in STATELESS:
+        modern = attempt(revision, begin, limits[0])
+        if modern.spoken:
+            discard(first)
+            yield modern
+            return
+        if first.spoken:
+            discard(modern)
+            yield first
+            return
+        yield modern
+    yield first
+    if first.offered in BY_DATE:
+        yield attempt(BY_DATE[first.offered], begin, limits[1])
+
+
+def discard(failed: Attempt) -> Ledger | None:
+    """Close the attempt's session; what its invariants wrote down."""
+    if failed.stage is None:
+        return None
+    failed.stage.close()
+    return failed.stage.ledger

@@ -1,0 +1,53 @@
+"""Which cases are played in a run, and which of them share a session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from conformance.cases import Case
+from conformance.revisions import holds
+from conformance.units import State
+
+
+def concerns(case: Case, state: State) -> bool:
+    """Whether the case is about the run's revision, era and transport."""
+    return (
+        holds(state.revision.date, case.since, case.until)
+        and (not case.eras or state.revision.era in case.eras)
+        and (not case.transports or state.transport in case.transports)
+    )
+
+
+def claimed(case: Case, state: State) -> bool:
+    """Whether the server declared all that the case requires."""
+    survey = state.survey
+    return survey is not None and all(
+        any(survey.declares(capability) for capability in alternatives) for alternatives in case.requires
+    )
+
+
+def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
+    """Units of cases: first those that share the main session, then groups by client capabilities, then the lone ones.
+
+    Cases that the server makes no claim for are left out, with the reason in the ledger.
+    """
+    shared: dict[str, list[Case]] = {"{}": []}
+    lone: list[tuple[Case, ...]] = []
+    for case in cases:
+        if not concerns(case, state):
+            continue
+        if not claimed(case, state):
+            lacking = " and ".join(" or ".join(alternatives) for alternatives in case.requires)
+            for requirement in case.requirements:
+                state.ledgers[0].not_applicable(requirement, f"the server does not declare {lacking}")
+        elif case.isolation == "shared" and not case.harmful:
+            shared.setdefault(json.dumps(case.client, sort_keys=True), []).append(case)
+        else:
+            lone.append((case,))
+    return [*map(tuple, shared.values()), *lone]
+
+
+def isolated(unit: tuple[Case, ...]) -> bool:
+    """Whether the unit needs a session other than the main one."""
+    return bool(unit)

@@ -1,0 +1,120 @@
+"""A second front: `pytest --mcp-server "python my_server.py"` gives one test for each requirement put to the test.
+
+Public hooks only. The engine runs once, when the tests are collected, and each item reports the verdict on one
+requirement in one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conformance.model import Judged, Report, Run
+
+_NEUTRAL = ("not applicable", "inconclusive", "blocked")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the command line that a test run needs."""
+    group = parser.getgroup("mcp-conform", "conformance of an MCP server")
+    group.addoption("--mcp-server", metavar="COMMAND", help="command that starts the MCP server to test")
+    group.addoption("--mcp-url", metavar="URL", help="URL of the MCP server to test; {port} with --mcp-server")
+    group.addoption(
+        "--mcp-revision",
+        metavar="DATE",
+        action="append",
+        default=[],
+        help="revision of the specification to test (repeatable)",
+    )
+    group.addoption("--mcp-only", metavar="PATTERN", action="append", default=[], help="as mcp-conform --only")
+    group.addoption("--mcp-skip", metavar="PATTERN", action="append", default=[], help="as mcp-conform --skip")
+    group.addoption(
+        "--mcp-call-tools", choices=("none", "safe", "all"), default="safe", help="tools that may be called"
+    )
+    group.addoption("--mcp-strict", action="store_true", help="warnings fail too")
+
+
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Test the server and add the items."""
+    if config.getoption("--mcp-server") or config.getoption("--mcp-url"):
+        items.extend(Conformance.from_parent(session, name="mcp-conform").collect())
+
+
+class NonConforming(Exception):
+    """The requirement is broken; the text is the finding."""
+
+
+class Conformance(pytest.Collector):
+    """Collects the verdicts of one run of the engine."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item for each requirement put to the test, in each revision."""
+        report = self._test()
+        if report.problem:
+            raise pytest.UsageError(f"mcp-conform: {report.problem}")
+        for run in report.runs:
+            for judged in run.verdicts:
+                name = f"{run.revision}::{run.transport}::{judged.requirement.id}"
+                yield RequirementItem.from_parent(self, name=name, run_=run, judged=judged)
+
+    def _test(self) -> Report:
+        from conformance.runner import Options, Runner, UsageError
+        from conformance.target import parse_command
+        from conformance.model import Target
+
+        option = self.config.getoption
+        options = Options(
+            revisions=tuple(option("--mcp-revision")),
+            only=tuple(option("--mcp-only")),
+            skip=tuple(option("--mcp-skip")),
+            call_tools=option("--mcp-call-tools"),
+        )
+        target = Target(parse_command(option("--mcp-server") or ""), option("--mcp-url") or "")
+        try:
+            runner = Runner(target, options)
+        except UsageError as error:
+            raise pytest.UsageError(f"mcp-conform: {error}") from None
+        for _event in runner.run():
+            pass
+        return runner.report()
+
+
+class RequirementItem(pytest.Item):
+    """The verdict on one requirement in one run."""
+
+    def __init__(self, *, run_: Run, judged: Judged, **kwargs: object) -> None:
+        super().__init__(**kwargs)  # type: ignore[arg-type]
+        self.run_ = run_
+        self.judged = judged
+
+    def runtest(self) -> None:
+        """Report the verdict in pytest's terms: a violation fails, a neutral verdict skips."""
+        from conformance.model import Severity, Verdict
+        from conformance.reporters.words import finding_text
+
+        judged = self.judged
+        if judged.verdict.value in _NEUTRAL:
+            pytest.skip(f"{judged.verdict.value}: {judged.reason}")
+        if judged.verdict is Verdict.BROKEN:
+            raise RuntimeError(f"mcp-conform itself failed: {judged.reason}")
+        if judged.verdict is Verdict.FAILED:
+            text = finding_text(judged)
+            failing = judged.severity is Severity.VIOLATION or (
+                self.config.getoption("--mcp-strict") and judged.severity is Severity.WARNING
+            )
+            if failing:
+                raise NonConforming(text)
+            self.add_report_section("call", "finding", text)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
+        """The finding without a traceback: ours would say nothing about the server."""
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[str, None, str]:
+        """How pytest names the item."""
+        return "mcp-conform", None, self.name

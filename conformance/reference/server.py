@@ -1,0 +1,189 @@
+"""What the server offers, and the seams at which a fault can change what it does."""
+
+from __future__ import annotations
+
+import binascii
+from threading import RLock
+
+from conformance.reference import shape
+from conformance.reference.call import Call, missing_capability
+from conformance.reference.prompts import PROMPTS
+from conformance.reference.resources import RESOURCES, TEMPLATES
+from conformance.reference.schema import problem
+from conformance.reference.tools import TOOLS
+from conformance.reference.wire import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    Message,
+    RpcError,
+    encode,
+    is_id,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, BinaryIO
+
+    from conformance.reference.call import Channel, Peer
+
+    Filter = Callable[[Message, Call | None], list[Any]]
+
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+STATELESS = "2026-07-28"
+FEATURES = ("tools", "resources", "prompts", "completions", "logging")
+
+INFO: Message = {
+    "name": "mcp-conform-reference",
+    "title": "Reference server",
+    "version": "1.0.0",
+    "description": "A correct server with every feature, for trying out clients and test suites",
+    "websiteUrl": "https://modelcontextprotocol.io",
+    "icons": [shape.ICON],
+}
+INSTRUCTIONS = "Every tool is harmless. Tools whose readOnlyHint is false change only what this process lists or holds."
+
+
+class Server:
+    """One process's server: shared by all its clients.
+
+    The attributes below "seams" are the correct behaviour; a fault replaces one of them, or appends to `outgoing` a
+    filter that turns each outgoing message into the messages that are sent instead. `call` is the request in whose
+    course the message is sent, None if there is none.
+    """
+
+    def __init__(self, revisions: Iterable[str] = REVISIONS, undeclared: Iterable[str] = ()) -> None:
+        self.revisions = tuple(sorted(revisions))
+        self.undeclared = frozenset(undeclared)
+        self.tools = {tool.name: tool for tool in TOOLS}
+        self.resources = {resource.uri: resource for resource in RESOURCES}
+        self.templates = {template.uri_template: template for template in TEMPLATES}
+        self.prompts = {prompt.name: prompt for prompt in PROMPTS}
+        self.touched = 0
+        self.lock = RLock()
+        self.peers: list[Peer] = []
+        self.info = INFO
+        self.page_size = 5
+        self.ask_timeout = 1.0
+        # seams
+        self.outgoing: list[Filter] = []
+        self.encode: Callable[[Any], bytes] = encode
+        self.lines: Callable[[BinaryIO], Iterator[bytes]] = iter
+        self.started: list[Callable[[Channel], None]] = []
+        self.input_ended: list[Callable[[Channel], None]] = []
+        self.initialized: list[Callable[[Peer, Channel], None]] = []
+        self.handle: Callable[[Call], Message | None] = handle
+        self.negotiate: Callable[[Server, str], str] = negotiate
+        self.check_meta: Callable[[Call], None] = check_meta
+        self.missing_capability: Callable[[Call, Message], Message | None] = missing_capability
+        self.ask: Callable[[Call, str, Message], Message] = ask
+        self.problem: Callable[[Any, Message], str | None] = problem
+        self.shape: Callable[[str, Message, str], Message] = shape.result
+        self.cursor: Callable[[str, int], str] = cursor
+        self.offset: Callable[[str, str], int] = offset
+        self.ids: Iterator[Any] = (f"reference-{number}" for number in range(1, 1 << 62))
+
+    @property
+    def handshake_revisions(self) -> tuple[str, ...]:
+        return tuple(revision for revision in self.revisions if revision < STATELESS)
+
+    @property
+    def stateless_revisions(self) -> tuple[str, ...]:
+        return tuple(revision for revision in self.revisions if revision >= STATELESS)
+
+    def declares(self, feature: str) -> bool:
+        return feature not in self.undeclared
+
+    def capabilities(self) -> Message:
+        """The capabilities of the newest revision; `shape` takes away what an older one does not have."""
+        every: Message = {
+            "tools": {"listChanged": True},
+            "resources": {"listChanged": True, "subscribe": True},
+            "prompts": {"listChanged": True},
+            "completions": {},
+            "logging": {},
+        }
+        return {name: value for name, value in every.items() if self.declares(name)}
+
+    def send(self, channel: Channel, message: Any, call: Call | None = None) -> None:
+        messages = [message]
+        for change in self.outgoing:
+            messages = [new for old in messages for new in change(old, call)]
+        for each in messages:
+            channel.send(each)
+
+    def announce(self, kind: str) -> None:
+        """Tell every client that the list of `kind` (tools, resources, prompts) has changed."""
+        if self.declares(kind):
+            for peer in list(self.peers):
+                peer.announce(kind)
+
+    def update(self, uri: str) -> None:
+        """Tell every client that subscribed to it that the resource `uri` has changed."""
+        for peer in list(self.peers):
+            peer.update(uri)
+
+
+def handle(call: Call) -> Message | None:
+    """The result of a request; None if it is answered later. Raises RpcError where it is refused."""
+    from conformance.reference.methods import METHODS, PARAMS
+
+    entry = METHODS.get(call.method)
+    server = call.server
+    if entry is None or not entry.serves(call.revision) or (entry.feature and not server.declares(entry.feature)):
+        raise RpcError(METHOD_NOT_FOUND, f"Method not found: {call.method}")
+    wrong = problem(call.params, PARAMS.get(call.method, {"type": "object"}), "params")
+    if wrong:
+        raise RpcError(INVALID_PARAMS, f"Invalid params: {wrong}")
+    result = entry.run(call)
+    return None if result is None else server.shape(call.method, result, call.revision)
+
+
+def negotiate(server: Server, requested: str) -> str:
+    """The version to answer `initialize` with: the requested one, else the latest of the handshake era."""
+    return requested if requested in server.handshake_revisions else server.handshake_revisions[-1]
+
+
+def check_meta(call: Call) -> None:
+    """Raise RpcError unless the request carries what 2026-07-28 wants in `_meta`, for a version that is served."""
+    server = call.server
+    meta = call.params.get("_meta") if isinstance(call.params, dict) else None
+    if not isinstance(meta, dict):
+        raise RpcError(INVALID_PARAMS, "Invalid params: params._meta is required")
+    for name, kind, wanted in (("protocolVersion", str, "a string"), ("clientCapabilities", dict, "an object")):
+        if not isinstance(meta.get(f"io.modelcontextprotocol/{name}"), kind):
+            raise RpcError(INVALID_PARAMS, f"Invalid params: _meta io.modelcontextprotocol/{name} must be {wanted}")
+    requested = meta["io.modelcontextprotocol/protocolVersion"]
+    if requested not in server.stateless_revisions:
+        raise unsupported_version(server, requested)
+    level = meta.get("io.modelcontextprotocol/logLevel", "info")
+    if server.declares("logging") and level not in shape.LEVELS:
+        raise RpcError(INVALID_PARAMS, f"Invalid params: unknown log level {level!r}")
+    if not is_id(meta.get("progressToken", "")):
+        raise RpcError(INVALID_PARAMS, "Invalid params: progressToken must be a string or an integer")
+
+
+def unsupported_version(server: Server, requested: Any) -> RpcError:
+    data = {"supported": list(server.stateless_revisions), "requested": requested}
+    return RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+
+
+def ask(call: Call, key: str, request: Message) -> Message:
+    return call.peer.ask(call, key, request)
+
+
+def cursor(kind: str, position: int) -> str:
+    """An opaque cursor for the page of the list `kind` that starts at `position`."""
+    return binascii.hexlify(f"{kind} {position}".encode()).decode()
+
+
+def offset(kind: str, text: str) -> int:
+    """Where the page of a cursor starts. Raises RpcError -32602 for a cursor that `cursor` never made."""
+    try:
+        name, _, position = binascii.unhexlify(text.encode()).decode().partition(" ")
+        if name == kind and int(position) > 0 and cursor(kind, int(position)) == text:
+            return int(position)
+    except ValueError:
+        pass
+    raise RpcError(INVALID_PARAMS, "Invalid params: unknown cursor")

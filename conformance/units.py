@@ -1,0 +1,227 @@
+"""Units of work: cases played one after another on a session, with the invariants watching."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from conformance.cases import Case
+from conformance.connections import Connections
+from conformance.invariants import Invariant
+from conformance.invariants.wire import SuiteError
+from conformance.ledger import Ledger
+from conformance.model import Json
+from conformance.player import play
+from conformance.probes import Bench, Probe
+from conformance.revisions import BY_DATE, Revision
+from conformance.session import NotSpoken, Session
+from conformance.survey import CallPolicy, Survey, take
+from conformance.transports import StartError
+
+OPENING, SURVEY, CLOSING = "session/opening", "session/survey", "session/closing"
+"""What frames belong to that no case asked for; may be named like cases."""
+
+SESSION_CASES = (OPENING, SURVEY, CLOSING)
+
+
+@dataclass(slots=True)
+class State:
+    """What is known about one run while it goes on; shared by its units.
+
+    `ledgers` are those of all units, finished or not. `startup` is how long the first answer took, in seconds.
+    """
+
+    revision: Revision
+    transport: str
+    policy: CallPolicy
+    spoken: tuple[str, ...] = ()
+    startup: float = 1.0
+    survey: Survey | None = None
+    server: Mapping[str, str] = field(default_factory=dict)
+    ledgers: list[Ledger] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    spent: float = 0.0
+    blocked_by: str = ""
+    main: Stage | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Stage:
+    """A session with the invariants watching it, both writing into one ledger."""
+
+    def __init__(
+        self, session: Session, ledger: Ledger, invariants: Iterable[type[Invariant]], connections: Connections
+    ) -> None:
+        self.session = session
+        self.ledger = ledger
+        self._connections = connections
+        self._watching = [invariant(session, ledger) for invariant in invariants]
+        session.observers[:0] = self._watching
+
+    def enter(self, case: str) -> None:
+        """What happens from now on belongs to `case`."""
+        self.session.case = case
+        self.ledger.case = case
+
+    def open(self) -> float:
+        """Open the session; how long that took, in seconds. Raises NotSpoken."""
+        self.enter(OPENING)
+        began = time.monotonic()
+        self.session.open()
+        return time.monotonic() - began
+
+    def close(self) -> None:
+        """Close the session and let the invariants judge its end. Idempotent."""
+        if self.session.ending is not None:
+            return
+        if self.session.case != OPENING:
+            self.enter(CLOSING)
+        self.session.close()
+        self._connections.release(self.session)
+        for invariant in self._watching:
+            invariant.finish()
+        if self.ledger.findings:
+            self.ledger.histories.append(tuple(self.session.trace))
+
+
+Report = Callable[[str, str, float], None]
+"""Called after each case with its id, outcome and seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What units need to be played: connections, checks, and whom to tell."""
+
+    connections: Connections
+    invariants: tuple[type[Invariant], ...]
+    probes: Mapping[str, Probe]
+
+    def stage(self, revision: Revision, client: Json, ledger: Ledger, own_process: bool) -> Stage:
+        """A stage with a session that has said nothing yet. Raises StartError."""
+        session = self.connections.session(revision, client, own_process=own_process)
+        return Stage(session, ledger, self.invariants, self.connections)
+
+    def survey(self, state: State, stage: Stage) -> Survey:
+        """Take the survey on an open stage."""
+        stage.enter(SURVEY)
+        return take(stage.session, state.policy)
+
+    def play(
+        self, state: State, cases: Iterable[Case], tell: Report, stage: Stage | None = None, keep: bool = True
+    ) -> Ledger:
+        """Play `cases` on `stage` or on sessions of their own; the ledger of what was learned.
+
+        A server that was hurt or died is replaced. With `keep` the ledger joins the state's ledgers at once,
+        so that nothing is lost when the run is interrupted.
+        """
+        unit = _Unit(self, state, stage)
+        if keep and stage is None:
+            with state.lock:
+                state.ledgers.append(unit.ledger)
+        try:
+            for case in cases:
+                began = time.monotonic()
+                outcome = unit.play(case)
+                took = time.monotonic() - began
+                state.seconds[case.id] = state.seconds.get(case.id, 0.0) + took
+                tell(case.id, outcome, took)
+        finally:
+            unit.close()
+        return unit.ledger
+
+
+class _Unit:
+    def __init__(self, workshop: Workshop, state: State, stage: Stage | None) -> None:
+        self.workshop = workshop
+        self.state = state
+        self.stage = stage
+        self.ledger = stage.ledger if stage is not None else Ledger()
+
+    def play(self, case: Case) -> str:
+        before = _marks(self.ledger)
+        others: list[Stage] = []
+        try:
+            stage = self._ready(case)
+            stage.enter(case.id)
+            play(case, self._bench(stage, others), self.workshop.probes)
+            if case.isolation == "shared":
+                stage.session.hear_out()
+        except (NotSpoken, StartError) as reason:
+            self._block(case, f"the server could not be reached again: {reason}")
+        except SuiteError as error:
+            self._break(case, f"mcp-conform sent something wrong: {error}")
+        except Exception:  # whatever goes wrong in a case is our bug and must not end the run
+            self._break(case, traceback.format_exc(limit=-3))
+        finally:
+            for other in others:
+                other.close()
+        if case.harmful or case.isolation != "shared":
+            self.close()
+        return _outcome(before, _marks(self.ledger))
+
+    def close(self) -> None:
+        if self.stage is not None:
+            try:
+                self.stage.close()
+            except SuiteError as error:
+                self.ledger.break_ours("jsonrpc/valid-messages", str(error))
+            self.stage = None
+
+    def _ready(self, case: Case) -> Stage:
+        """A live stage for `case`, opened unless the case does that itself."""
+        if self.stage is not None and self.stage.session.alive:
+            return self.stage
+        self.close()
+        self.ledger.case = OPENING
+        stage = self.workshop.stage(
+            self.state.revision, case.client, self.ledger, case.isolation == "process" or case.harmful
+        )
+        self.stage = stage
+        if case.open:
+            stage.open()
+        return stage
+
+    def _bench(self, stage: Stage, others: list[Stage]) -> Bench:
+        def connect(
+            *, revision: str | None = None, client: Json = None, open: bool = True, shared: bool = False
+        ) -> Session:
+            other = self.workshop.stage(
+                BY_DATE[revision] if revision else self.state.revision, client, self.ledger, not shared
+            )
+            others.append(other)
+            other.session.case = self.ledger.case
+            if open:
+                other.session.open()
+            return other.session
+
+        survey = self.state.survey or Survey({}, self.state.policy)
+        return Bench(stage.session, survey, self.ledger, connect, self.state.spoken, self.state.startup)
+
+    def _block(self, case: Case, why: str) -> None:
+        for requirement in case.requirements:
+            self.ledger.block(requirement, why)
+        self.close()
+
+    def _break(self, case: Case, why: str) -> None:
+        for requirement in case.requirements:
+            self.ledger.break_ours(requirement, f"{case.id}: {why}")
+        self.close()
+
+
+def _marks(ledger: Ledger) -> tuple[int, int, int, int]:
+    return (
+        sum(finding.occurrences for finding in ledger.findings),
+        len(ledger.broken),
+        len(ledger.blocked),
+        len(ledger.open),
+    )
+
+
+def _outcome(before: tuple[int, ...], after: tuple[int, ...]) -> str:
+    for name, old, new in zip(("failed", "broken", "blocked", "inconclusive"), before, after, strict=True):
+        if new > old:
+            return name
+    return "passed"

@@ -1,0 +1,126 @@
+"""Findings → verdicts → exit status: all policy is here and nowhere else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from conformance.ledger import Ledger
+from conformance.model import Basis, Finding, Judged, Level, Report, Requirement, Run, Severity, Verdict
+from conformance.survey import Survey
+
+BINDING = (Basis.TEXT, Basis.SCHEMA, Basis.JSONRPC)
+"""A MUST fails a server only if it stands in capitals on a page, in the schema, or in JSON-RPC 2.0."""
+
+EXIT_CLEAN = 0
+EXIT_VIOLATIONS = 1
+EXIT_USAGE = 2
+EXIT_UNTESTED = 3
+
+FAIL_ON = ("violation", "warning", "advice")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the engine knows about a run when verdicts are due.
+
+    `survey` is None if the session could not be opened. `seconds` is the time spent on each case.
+    `cases_of` are the cases that can judge a requirement; `reproduce` is the command without its selection.
+    """
+
+    revision: str
+    transport: str
+    survey: Survey | None
+    ledger: Ledger
+    cases_of: Mapping[str, tuple[str, ...]]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    blocked_by: str = ""
+
+
+def severity_of(requirement: Requirement, revision: str, ceiling: Severity | None = None) -> Severity:
+    """What a breach weighs in `revision`; `ceiling` softens it and never hardens it."""
+    must = requirement.levels[revision] in (Level.MUST, Level.MUST_NOT)
+    binding = requirement.bases[revision] in BINDING
+    severity = Severity.VIOLATION if must and binding else Severity.WARNING
+    return severity if ceiling is None or ceiling.rank >= severity.rank else ceiling
+
+
+def judge(requirement: Requirement, facts: Facts) -> Judged:
+    """The verdict on one requirement in one run. It must hold in the run's revision."""
+    ledger = facts.ledger
+    findings = tuple(f for f in ledger.findings if f.requirement == requirement.id)
+    verdict, reason = _verdict(requirement, facts, findings)
+    failed = verdict is Verdict.FAILED
+    severity = (
+        max((severity_of(requirement, facts.revision, f.ceiling) for f in findings), key=lambda s: s.rank)
+        if failed
+        else None
+    )
+    return Judged(
+        requirement=requirement,
+        level=requirement.levels[facts.revision],
+        basis=requirement.bases[facts.revision],
+        verdict=verdict,
+        severity=severity,
+        reason=reason,
+        url=requirement.urls[facts.revision][0],
+        findings=tuple(sorted(findings, key=lambda f: -severity_of(requirement, facts.revision, f.ceiling).rank))
+        if failed
+        else (),
+        seconds=sum(facts.seconds.get(case, 0.0) for case in facts.cases_of.get(requirement.id, ())),
+    )
+
+
+def _verdict(  # noqa: PLR0911 - one return for each verdict
+    requirement: Requirement, facts: Facts, findings: tuple[Finding, ...]
+) -> tuple[Verdict, str]:
+    identifier, ledger, survey = requirement.id, facts.ledger, facts.survey
+    undeclared = survey is not None and requirement.capabilities and not any(
+        survey.declares(capability) for capability in requirement.capabilities
+    )
+    if undeclared:
+        return Verdict.NOT_APPLICABLE, "the server does not declare " + " or ".join(requirement.capabilities)
+    if findings:
+        return Verdict.FAILED, ""
+    if identifier in ledger.broken:
+        return Verdict.BROKEN, ledger.broken[identifier]
+    if identifier in ledger.tested:
+        return Verdict.PASSED, ""
+    if identifier in ledger.blocked:
+        return Verdict.BLOCKED, ledger.blocked[identifier]
+    if identifier in ledger.absent:
+        return Verdict.NOT_APPLICABLE, ledger.absent[identifier]
+    if facts.blocked_by:
+        return Verdict.BLOCKED, facts.blocked_by
+    if identifier in ledger.open:
+        return Verdict.INCONCLUSIVE, ledger.open[identifier]
+    return Verdict.INCONCLUSIVE, requirement.needs or "nothing that the server did put it to the test"
+
+
+def counts(runs: Iterable[Run]) -> dict[str, int]:
+    """How many requirements got each verdict, and how many findings each severity, over all runs."""
+    counter: Counter[str] = Counter({verdict.value: 0 for verdict in Verdict})
+    counter.update({severity.value: 0 for severity in Severity})
+    for run in runs:
+        for judged in run.verdicts:
+            counter[judged.verdict.value] += 1
+            if judged.severity is not None:
+                counter[judged.severity.value] += 1
+    return dict(counter)
+
+
+def exit_status(report: Report, fail_on: str = "violation") -> int:
+    """The exit status for a report: DESIGN's 0, 1 or 3.
+
+    `fail_on` is the least severity that fails. Zero requirements put to the test is never success.
+    """
+    verdicts = [judged for run in report.runs for judged in run.verdicts]
+    threshold = Severity(fail_on).rank
+    if any(judged.severity is not None and judged.severity.rank >= threshold for judged in verdicts):
+        return EXIT_VIOLATIONS
+    tested = any(judged.verdict in (Verdict.PASSED, Verdict.FAILED) for judged in verdicts)
+    broken = any(judged.verdict is Verdict.BROKEN for judged in verdicts)
+    if report.problem or broken or not tested or not report.complete:
+        return EXIT_UNTESTED
+    return EXIT_CLEAN

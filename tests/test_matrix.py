@@ -1,0 +1,107 @@
+"""The kill matrix: each fault of the reference server is caught by the requirement it breaks, and by no other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+
+from conformance.checks import checks
+from conformance.model import Limits, Report, Target, Verdict
+from conformance.requirements import load
+from conformance.revisions import BY_DATE, REVISIONS
+from conformance.runner import Options, Runner
+
+REFERENCE = (sys.executable, "-m", "conformance.reference")
+LIMITS = Limits(start=20, answer=3, quiet=0.3, shutdown=1.5)
+"""Short, since some faults are about silence: each limit is far above what the reference server ever needs."""
+
+pytestmark = pytest.mark.matrix
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A row of the reference server's table."""
+
+    name: str
+    requirements: tuple[str, ...]
+    revisions: tuple[str, ...]
+    transports: tuple[str, ...]
+
+
+@cache
+def faults() -> tuple[Fault, ...]:
+    """The table, as the reference server prints it."""
+    printed = subprocess.run([*REFERENCE, "--list-faults"], capture_output=True, check=True, text=True).stdout
+    rows = [json.loads(line) for line in printed.splitlines()]
+    return tuple(
+        Fault(r["name"], tuple(r["requirements"]), tuple(r["revisions"]), tuple(r["transports"])) for r in rows
+    )
+
+
+def tested(*arguments: str, revisions: tuple[str, ...] = (), http: bool = False) -> Report:
+    """What the suite says of the reference server started with `arguments`."""
+    url = "http://127.0.0.1:{port}/mcp" if http else ""
+    command = (*REFERENCE, *(("--transport", "http", "--port", "{port}") if http else ()), *arguments)
+    options = Options(revisions=revisions, call_tools="all", limits=LIMITS, confirm=False)
+    runner = Runner(Target(command, url), options)
+    for _event in runner.run():
+        pass
+    return runner.report()
+
+
+def findings(report: Report) -> dict[str, set[str]]:
+    """Requirement → revisions in which it failed."""
+    failed: dict[str, set[str]] = {}
+    for run in report.runs:
+        for judged in run.verdicts:
+            assert judged.verdict is not Verdict.BROKEN, judged.reason
+            if judged.verdict is Verdict.FAILED:
+                failed.setdefault(judged.requirement.id, set()).add(run.revision)
+    return failed
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_the_correct_server_has_no_finding_in_any_revision(transport: str) -> None:
+    report = tested(http=transport == "http")
+    expected = [r.date for r in REVISIONS if transport in r.transports]
+    assert [run.revision for run in report.runs] == expected
+    assert findings(report) == {}
+    assert report.exit == 0
+
+
+@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
+def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault) -> None:
+    http = "stdio" not in fault.transports
+    claimed = tuple(
+        date for date in fault.revisions if (set(fault.transports) & set(BY_DATE[date].transports))
+    )
+    report = tested("--fault", fault.name, revisions=claimed, http=http)
+    found = findings(report)
+    assert set(found) <= set(fault.requirements), "unrelated findings"
+    known = load()
+    for requirement in fault.requirements[:1]:
+        due = {date for date in claimed if date in known[requirement].levels}
+        assert found.get(requirement, set()) >= due, report.problem
+
+
+def test_every_checked_requirement_has_a_fault_that_breaks_it() -> None:
+    covered = {requirement for fault in faults() for requirement in fault.requirements}
+    missing = {
+        identifier
+        for identifier in checks()
+        if not load()[identifier].unobservable and identifier not in covered and must_have_fault(identifier)
+    }
+    assert missing == set()
+
+
+def must_have_fault(identifier: str) -> bool:
+    """All areas that are complete: on stdio, in the handshake revisions."""
+    requirement = load()[identifier]
+    handshake = any(BY_DATE[date].era == "handshake" for date in requirement.revisions)
+    stdio = not requirement.transports or "stdio" in requirement.transports
+    return handshake and stdio
