@@ -84,9 +84,7 @@ def round_trips(command: tuple[str, ...], rounds: int = 15, each: int = 200) -> 
     """Median seconds of a ping: bare, and through a session with all invariants."""
     bare = Bare(command)
     connections = Connections(Target(command), Limits(), spares=0)
-    stage = Stage(
-        connections.session(BY_DATE[REVISION]), ledger := Ledger(), load_invariants(), connections
-    )
+    stage = Stage(connections.session(BY_DATE[REVISION]), ledger := Ledger(), load_invariants(), connections)
     stage.open()
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     bare_taken, full_taken = [], []
@@ -122,12 +120,18 @@ def main() -> int:
     runner = Runner(Target(command), Options(revisions=(REVISION,), jobs=JOBS, confirm=False))
     wall = seconds(lambda: list(runner.run()))
     processes, requests = runner.effort
-    decided = sum(v.verdict.value in ("passed", "failed") for run in runner.report().runs for v in run.verdicts)
+    decided = sum(
+        v.verdict.value in ("passed", "failed") for run in runner.report().runs for v in run.verdicts
+    )
     unavoidable = processes * started / JOBS + requests * bare
     cpu = help_cpu()
     print(f"start-up {started * 1e3:.0f} ms, answer {bare * 1e6:.0f} µs, {JOBS} jobs")
-    print(f"run of {REVISION}: {wall:.2f} s, {processes} processes, {requests} requests, {decided} requirements decided")
-    print(f"unavoidable {unavoidable:.2f} s; ratio {wall / unavoidable:.2f} (bound 3); {decided / wall:.0f} decided a second")
+    print(
+        f"run of {REVISION}: {wall:.2f} s, {processes} processes, {requests} requests, {decided} requirements decided"
+    )
+    print(
+        f"unavoidable {unavoidable:.2f} s; ratio {wall / unavoidable:.2f} (bound 3); {decided / wall:.0f} decided a second"
+    )
     for area, spent in sorted(runner.spent().items(), key=lambda item: -item[1])[:8]:
         print(f"  {spent:6.2f} s  {area}")
     print(f"own cost of a request: {(full - bare) * 1e6:.0f} µs (bound 100)")

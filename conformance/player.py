@@ -206,9 +206,7 @@ class _Player:
         where = f"{mismatch.path}: " if mismatch.path else ""
         self._broke(expectation, render(expectation.pattern), where + mismatch.actual, proof)
 
-    def _broke(
-        self, expectation: Expectation, expected: str, actual: str, proof: tuple[Frame, ...]
-    ) -> None:
+    def _broke(self, expectation: Expectation, expected: str, actual: str, proof: tuple[Frame, ...]) -> None:
         self.bench.ledger.broke(
             expectation.requirement,
             expectation.message or f"{expectation.subject} is not as expected",

@@ -210,9 +210,7 @@ class Runner:
 
     def _job(self, state: State, unit: tuple[Case, ...], stage: Stage | None) -> Callable[[], object]:
         def tell(case: str, outcome: str, seconds: float) -> None:
-            self._events.put(
-                events.CaseEnded(state.revision.date, state.transport, case, outcome, seconds)
-            )
+            self._events.put(events.CaseEnded(state.revision.date, state.transport, case, outcome, seconds))
 
         def job() -> None:
             self._workshop.play(state, unit, tell, stage)
@@ -320,8 +318,10 @@ class Runner:
 
     def _reportable(self, state: State) -> Iterator[Requirement]:
         for identifier, requirement in self.requirements.items():
-            if identifier in self.selection.requirements and not requirement.unobservable and applies(
-                requirement, state.revision.date, state.transport
+            if (
+                identifier in self.selection.requirements
+                and not requirement.unobservable
+                and applies(requirement, state.revision.date, state.transport)
             ):
                 yield requirement
 

@@ -159,6 +159,7 @@ class Session:
         self.observers: list[Observer] = []
         self.trace: deque[Frame] = deque()
         self.calls: dict[str, Call] = {}
+        self._waiting: dict[str, Call] = {}
         self.case = ""
         self.opened = False
         self.capabilities: Json = {}
@@ -314,7 +315,7 @@ class Session:
     @property
     def pending(self) -> Iterable[Call]:
         """Calls without an answer."""
-        return [call for call in self.calls.values() if not call.answers]
+        return self._waiting.values()
 
     # -- inside
 
@@ -330,7 +331,8 @@ class Session:
 
     def _register(self, message: Json, frame: Frame) -> Call:
         call = Call(message["id"], str(message["method"]), message.get("params"), frame)
-        self.calls[id_key(call.id)] = call
+        key = id_key(call.id)
+        self.calls[key] = self._waiting[key] = call
         if frame.exchange is not None:
             self._by_exchange[frame.exchange] = call
         return call
@@ -340,9 +342,7 @@ class Session:
         exchange = self.transport.send(data, headers)
         return self._record_sent(data, message, how, exchange, readable)
 
-    def _record_sent(
-        self, data: bytes, message: Json, how: How, exchange: int | None, readable: bool
-    ) -> Frame:
+    def _record_sent(self, data: bytes, message: Json, how: How, exchange: int | None, readable: bool) -> Frame:
         frame = Frame(
             number=self._frames,
             origin="us",
@@ -370,8 +370,9 @@ class Session:
                 self.ended = event
                 return
             self._awaited.discard(event.exchange)
-            if (call := self._by_exchange.pop(event.exchange, None)) is not None and not call.done:
-                call.lost = event.reason or "the HTTP answer held no response"
+            asked = self._by_exchange.pop(event.exchange, None)
+            if asked is not None and not asked.done:
+                asked.lost = event.reason or "the HTTP answer held no response"
 
     def _hear(self, arrival: Arrival) -> None:
         message, readable = (None, False) if arrival.omitted or arrival.channel == "head" else parse(arrival.data)
@@ -418,6 +419,7 @@ class Session:
         self._observe(frame, call)
         if call is not None and ("result" in message or "error" in message):
             call.answers.append(frame)
+            self._waiting.pop(id_key(call.id), None)
 
     def _observe(self, frame: Frame, call: Call | None) -> None:
         self._keep(frame)

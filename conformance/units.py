@@ -53,7 +53,11 @@ class Stage:
     """A session with the invariants watching it, both writing into one ledger."""
 
     def __init__(
-        self, session: Session, ledger: Ledger, invariants: Iterable[type[Invariant]], connections: Connections
+        self,
+        session: Session,
+        ledger: Ledger,
+        invariants: Iterable[type[Invariant]],
+        connections: Connections,
     ) -> None:
         self.session = session
         self.ledger = ledger

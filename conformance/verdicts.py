@@ -65,7 +65,9 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         severity=severity,
         reason=reason,
         url=requirement.urls[facts.revision][0],
-        findings=tuple(sorted(findings, key=lambda f: -severity_of(requirement, facts.revision, f.ceiling).rank))
+        findings=tuple(
+            sorted(findings, key=lambda f: -severity_of(requirement, facts.revision, f.ceiling).rank)
+        )
         if failed
         else (),
         seconds=sum(facts.seconds.get(case, 0.0) for case in facts.cases_of.get(requirement.id, ())),
@@ -76,8 +78,10 @@ def _verdict(  # noqa: PLR0911 - one return for each verdict
     requirement: Requirement, facts: Facts, findings: tuple[Finding, ...]
 ) -> tuple[Verdict, str]:
     identifier, ledger, survey = requirement.id, facts.ledger, facts.survey
-    undeclared = survey is not None and requirement.capabilities and not any(
-        survey.declares(capability) for capability in requirement.capabilities
+    undeclared = (
+        survey is not None
+        and requirement.capabilities
+        and not any(survey.declares(capability) for capability in requirement.capabilities)
     )
     if undeclared:
         return Verdict.NOT_APPLICABLE, "the server does not declare " + " or ".join(requirement.capabilities)

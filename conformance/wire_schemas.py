@@ -3,7 +3,7 @@
 A type is named `area#Type`, as in the index: `tools#CallToolResult` is `$defs/CallToolResult` of
 `schemas/<revision>/tools.json`. jsonschema-rs says the yes; where it says no, jsonschema explains. It reports
 a union (`anyOf`) as one error with a branch of errors for each alternative; here the alternative that the
-document means, by its `type`, `method` or `mode`, speaks alone. Both are imported on first use.
+document means, by its `type`, `method`, `mode` or `status`, speaks alone. Both are imported on first use.
 """
 
 import json
@@ -28,7 +28,7 @@ Path = tuple[str | int, ...]
 MOST_PROBLEMS = 100
 _LONGEST_VALUE = 100
 _UNIONS = frozenset({"anyOf", "oneOf"})
-_DISCRIMINATORS = frozenset({"type", "method", "mode"})
+_DISCRIMINATORS = frozenset({"type", "method", "mode", "status"})
 _NO_SCHEMAS = frozenset({"index.json", "deviations.json"})
 
 
@@ -168,7 +168,8 @@ class WireSchemas:
         with self._lock:
             validator = self._explaining.get(type_ref)
             if validator is None:
-                import jsonschema
+                from jsonschema import Draft202012Validator
+                from jsonschema.validators import extend
                 from referencing import Registry
                 from referencing.jsonschema import DRAFT202012
 
@@ -176,7 +177,10 @@ class WireSchemas:
                     (identifier, DRAFT202012.create_resource(document))
                     for identifier, document in self.documents.items()
                 )
-                validator = jsonschema.Draft202012Validator(self._reference(type_ref), registry=registry)
+                ordered: type[Draft202012Validator] = extend(  # type: ignore[no-untyped-call]
+                    Draft202012Validator, {"additionalProperties": _additional_properties}
+                )
+                validator = ordered(self._reference(type_ref), registry=registry)
                 self._explaining[type_ref] = validator
             return validator
 
@@ -204,6 +208,16 @@ def _explain(validator: "jsonschema.Draft202012Validator", document: object, nam
     for problem in islice(_problems(validator.iter_errors(document), name), 2 * MOST_PROBLEMS):
         found[problem.path] = problem  # a type's own schema comes after its base's and says more
     return list(found.values())[:MOST_PROBLEMS]
+
+
+def _additional_properties(
+    validator: Any, schema: object, instance: object, parent: Mapping[str, Any]
+) -> "Iterator[ValidationError]":
+    """The keyword of that name, in the document's order; jsonschema's own goes by a set, differently each run."""
+    if isinstance(instance, dict):
+        for name, value in instance.items():
+            if name not in parent.get("properties", {}):
+                yield from validator.descend(value, schema, path=name)
 
 
 def _problems(errors: "Iterable[ValidationError]", name: str) -> Iterator[Problem]:

@@ -1,8 +1,11 @@
 """Documents that put JSON Schemas to the test: valid ones made from a schema, and broken variants of them."""
 
+import copy
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
+
+import jsonschema_rs
 
 Schema = Mapping[str, Any]
 Resolve = Callable[[str, str], tuple[str, Schema]]
@@ -13,6 +16,11 @@ _SCALARS: tuple[Any, ...] = (
 )  # fmt: skip
 _CONTAINERS: tuple[Any, ...] = ([], {}, [None], ["a"], [0.5], [{}], {"a": 1}, {"a": None}, {"a": {"b": 0.5}})
 _DEEPEST = 7
+_ORIGINALS = 50
+_VARIANTS = 23
+
+Judged = tuple[Any, bool, bool]
+"""A document, and whether the first and the second side admit it."""
 
 
 class Documents:
@@ -23,9 +31,11 @@ class Documents:
         self._resolve = resolve
         self._words = words
         self._random = random.Random(seed)
+        self._likely = 0.5  # that an optional member is there
 
     def valid(self, base: str, schema: Schema) -> object:
         """A document that `schema` admits; `base` is what its references are relative to."""
+        self._likely = self._random.choice((0.2, 0.5, 0.9))
         return self._make([(base, schema)], 0)
 
     def variants(self, document: object, count: int) -> Iterator[object]:
@@ -37,7 +47,8 @@ class Documents:
             yield _changed(document, places[number % len(places)], self._change)
 
     def _make(self, wanted: list[tuple[str, Schema]], depth: int) -> object:
-        parts = [part for base, schema in wanted for part in self._parts(base, schema)]
+        once = {id(schema): (base, schema) for base, schema in wanted}  # two bases may share a base
+        parts = [part for base, schema in once.values() for part in self._parts(base, schema)]
         for _, part in parts:
             if "const" in part:
                 return part["const"]
@@ -79,7 +90,7 @@ class Documents:
         for base, part in parts:
             for name, schema in part.get("properties", {}).items():
                 members.setdefault(name, []).append((base, schema))
-        likely = 0.5 if depth < 3 else 0.25 if depth < _DEEPEST else 0.0
+        likely = self._likely if depth < _DEEPEST else 0.0
         made = {
             name: self._make(members.get(name, []), depth + 1)
             for name in sorted(members.keys() | required)
@@ -126,6 +137,99 @@ class Documents:
             case int() | float():
                 return self._random.choice((value + 0.5, value + 1, -value - 1, value * 1000, str(value)))
         return self._random.choice(self._words)
+
+
+class Side:
+    """One set of schemas: documents made from it, and its verdict on documents."""
+
+    def __init__(self, resources: Mapping[str, Schema], types: Mapping[str, tuple[str, str]]) -> None:
+        """`resources`: schemas by identifier; `types`: name -> (identifier of the resource, fragment)."""
+        draft = jsonschema_rs.Draft202012
+        if any("draft-07" in str(document.get("$schema")) for document in resources.values()):
+            draft = jsonschema_rs.Draft7
+        self._resources = resources
+        self._types = types
+        self._registry = jsonschema_rs.Registry(cast(Any, list(resources.items())), draft=draft)
+        self._draft = draft
+
+    @property
+    def names(self) -> set[str]:
+        return set(self._types)
+
+    def validator(self, name: str) -> jsonschema_rs.Validator:
+        identifier, fragment = self._types[name]
+        schema = {"$ref": f"{identifier}#{fragment}"}
+        if self._draft == jsonschema_rs.Draft7:
+            return jsonschema_rs.Draft7Validator(schema, registry=self._registry, validate_formats=False)
+        return jsonschema_rs.Draft202012Validator(schema, registry=self._registry)
+
+    def resolve(self, base: str, reference: str) -> tuple[str, Schema]:
+        target, _, fragment = reference.partition("#")
+        identifier = f"{base.rsplit('/', 1)[0]}/{target}" if target else base
+        found: Any = self._resources[identifier]
+        for step in fragment.strip("/").split("/"):
+            found = found[step]
+        return identifier, cast(Schema, found)
+
+    def valid(self, name: str, words: Sequence[str], seed: str, count: int) -> Iterator[object]:
+        identifier, fragment = self._types[name]
+        documents = Documents(self.resolve, words, f"{seed} {name}")
+        schema = self.resolve(identifier, f"#{fragment}")[1]
+        return (documents.valid(identifier, schema) for _ in range(count))
+
+
+def both_verdicts(one: Side, other: Side, name: str, words: Sequence[str]) -> Iterator[Judged]:
+    """2400 documents about one type: made from each side's schema, and broken in every place."""
+    admitted, admitted_by_other = one.validator(name).is_valid, other.validator(name).is_valid
+    breaking = Documents(one.resolve, words, f"variants {name}")
+    for side, seed in ((one, "one"), (other, "other")):
+        for document in side.valid(name, words, seed, _ORIGINALS):
+            yield document, admitted(document), admitted_by_other(document)
+            for variant in breaking.variants(document, _VARIANTS):
+                yield variant, admitted(variant), admitted_by_other(variant)
+
+
+def keywords(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every keyword of a schema that keeps documents out: (path of the schema in the type, keyword)."""
+    for keyword in ("required", "enum", "const", "minimum", "maximum", "items", "additionalProperties"):
+        if keyword in schema:
+            yield path, keyword
+    if "type" in schema:
+        yield path, "type"
+    for name, member in schema.get("properties", {}).items():
+        yield from keywords(member, (*path, "properties", name))
+    for keyword in ("items", "additionalProperties"):
+        if keyword in schema:
+            yield from keywords(schema[keyword], (*path, keyword))
+
+
+def loosened(schema: dict[str, Any], path: tuple[str, ...], keyword: str) -> dict[str, Any]:
+    """The schema with one required member, one value of an enum or another keyword taken out."""
+    changed = copy.deepcopy(schema)
+    node = changed
+    for step in path:
+        node = node[step]
+    if keyword in ("required", "enum") and len(node[keyword]) > 1:
+        node[keyword] = node[keyword][1:]
+    else:
+        del node[keyword]
+    return changed
+
+
+def vocabulary(schemas: Iterable[Schema]) -> tuple[str, ...]:
+    """Every member name and string constant of the schemas, in order."""
+    found: set[str] = set()
+
+    def collect(node: object) -> None:
+        if isinstance(node, dict):
+            found.update(node.get("properties", {}))
+            found.update(one for one in [node.get("const"), *node.get("enum", ())] if isinstance(one, str))
+            for value in node.values():
+                collect(value)
+
+    for schema in schemas:
+        collect(schema)
+    return tuple(sorted(found))
 
 
 def _types(schema: Schema) -> set[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from threading import Event
 
-from conformance.reference.wire import Message, RpcError, is_id, notification
+from conformance.reference.wire import Message, is_id, notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Protocol
 
+    from conformance.reference.peer import Peer
     from conformance.reference.server import Server
 
     class Channel(Protocol):
@@ -17,33 +19,14 @@ if TYPE_CHECKING:
 
         def send(self, message: Any) -> None: ...
 
-        def run(self, call: Call) -> None:
-            """Serve `call`, in a thread of its own if others must not wait for it."""
+        def run(self, work: Callable[[], None]) -> None:
+            """Do `work`, in a thread of its own if other messages must not wait for it."""
 
         def hold(self, call: Call) -> None:
-            """Keep the way to the client open until `call` is cancelled."""
+            """Keep the way to the client open until `call` is cancelled, if the way ends with the request."""
 
         def closed(self) -> bool:
             """Whether the client is known to have gone."""
-
-    class Peer(Protocol):
-        """One client: a session of the handshake era, or a connection of the stateless era."""
-
-        server: Server
-        revision: str | None
-
-        def serve(self, call: Call) -> None: ...
-
-        def may_log(self, call: Call, level: str) -> bool: ...
-
-        def ask(self, call: Call, key: str, request: Message) -> Message: ...
-
-        def announce(self, kind: str) -> None: ...
-
-        def update(self, uri: str) -> None: ...
-
-
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
 class Cancelled(Exception):
@@ -54,13 +37,21 @@ class NoAnswer(Exception):
     """The client did not give what it was asked for; the text says why."""
 
 
+class InputRequired(Exception):
+    """The request cannot be completed before the client has answered; `result` asks for it."""
+
+    def __init__(self, result: Message) -> None:
+        super().__init__()
+        self.result = result
+
+
 class Call:
     """A request: its id, method and params, who sent it, and the ways back to the client."""
 
     __slots__ = ("cancelled", "channel", "client", "id", "message", "meta", "method", "params", "peer", "server")
 
     def __init__(self, peer: Peer, message: Message, channel: Channel, client: Message) -> None:
-        self.server = peer.server
+        self.server: Server = peer.server
         self.peer = peer
         self.message = message
         self.id = message["id"]
@@ -74,8 +65,8 @@ class Call:
 
     @property
     def revision(self) -> str:
-        """The revision that governs this request; the newest one while none is negotiated."""
-        return self.peer.revision or self.server.revisions[-1]
+        """The revision that governs this request; the newest of the handshake era while none is negotiated."""
+        return self.peer.revision or self.server.handshake_revisions[-1]
 
     def send(self, message: Message) -> None:
         self.server.send(self.channel, message, self)
@@ -118,16 +109,13 @@ class Call:
 
 def missing_capability(call: Call, request: Message) -> Message | None:
     """The client capabilities that `request` needs and the client did not declare, or None."""
-    method, params = request["method"], request.get("params", {})
+    method, mode = request["method"], request.get("params", {}).get("mode", "form")
     if method != "elicitation/create":
         name = method.partition("/")[0]
         return None if name in call.client else {name: {}}
-    mode = params.get("mode", "form")
-    declared = call.client.get("elicitation")
-    if declared is not None and (mode in declared or (mode == "form" and (not declared or call.revision < "2025-11-25"))):
+    modes = call.client.get("elicitation")
+    since = "2025-06-18" if mode == "form" else "2025-11-25"
+    form_implied = mode == "form" and (not modes or call.revision < "2025-11-25")
+    if call.revision >= since and modes is not None and (mode in modes or form_implied):
         return None
     return {"elicitation": {mode: {}}}
-
-
-def internal_error(error: Exception) -> RpcError:
-    return RpcError(-32603, f"Internal error: {type(error).__name__}: {error}")

@@ -97,7 +97,7 @@ def _broken(server: Server) -> list[Message]:
 
 RESOURCES = (
     Resource("reference://text/readme", "A text", "text/plain", _text("Read me first.\nThen the rest.\n")),
-    Resource("reference://text/gr%C3%BC%C3%9Fe", "Grüße, a text beyond ASCII", "text/plain", _text("Grüße aus 世界 😀")),
+    Resource("reference://text/gr%C3%BC%C3%9Fe", "Grüße, beyond ASCII", "text/plain", _text("Grüße aus 世界 😀")),
     Resource("reference://json/settings", "Settings in JSON", "application/json", _text('{"colour": "grey"}')),
     Resource("reference://binary/pixel.png", "An image", "image/png", lambda server: [{"blob": PNG}]),
     Resource("reference://text/empty", "A text without a character", "text/plain", _text("")),
@@ -141,7 +141,7 @@ TEMPLATES = (
         lambda words, limit: f"Nothing found for {words}",
     ),
     Template("reference://colours/{name}", "A colour", r"reference://colours/(red|green|blue)", lambda name: name),
-    Template("file:///reference/tree/{+path}", "A file that exists only in memory", r"file:///reference/tree/(.+)", _below),
+    Template("file:///reference/tree/{+path}", "A file in memory", r"file:///reference/tree/(.+)", _below),
 )
 
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, BinaryIO
 
-    from conformance.reference.call import Channel, Peer
+    from conformance.reference.call import Channel
+    from conformance.reference.peer import Peer
 
     Filter = Callable[[Message, Call | None], list[Any]]
 
@@ -60,10 +61,10 @@ class Server:
         self.resources = {resource.uri: resource for resource in RESOURCES}
         self.templates = {template.uri_template: template for template in TEMPLATES}
         self.prompts = {prompt.name: prompt for prompt in PROMPTS}
-        self.touched = 0
+        self.touched: int = 0
         self.lock = RLock()
         self.peers: list[Peer] = []
-        self.info = INFO
+        self.info: Message = INFO
         self.page_size = 5
         self.ask_timeout = 1.0
         # seams
@@ -72,7 +73,7 @@ class Server:
         self.lines: Callable[[BinaryIO], Iterator[bytes]] = iter
         self.started: list[Callable[[Channel], None]] = []
         self.input_ended: list[Callable[[Channel], None]] = []
-        self.initialized: list[Callable[[Peer, Channel], None]] = []
+        self.notified: list[Callable[[Peer, str, Channel], None]] = []
         self.handle: Callable[[Call], Message | None] = handle
         self.negotiate: Callable[[Server, str], str] = negotiate
         self.check_meta: Callable[[Call], None] = check_meta
@@ -80,8 +81,10 @@ class Server:
         self.ask: Callable[[Call, str, Message], Message] = ask
         self.problem: Callable[[Any, Message], str | None] = problem
         self.shape: Callable[[str, Message, str], Message] = shape.result
+        self.cancel: Callable[[Call], None] = lambda call: call.cancelled.set()
         self.cursor: Callable[[str, int], str] = cursor
         self.offset: Callable[[str, str], int] = offset
+        self.answer_batch: Callable[[Server, list[Message], Channel], None] = answer_batch
         self.ids: Iterator[Any] = (f"reference-{number}" for number in range(1, 1 << 62))
 
     @property
@@ -94,6 +97,13 @@ class Server:
 
     def declares(self, feature: str) -> bool:
         return feature not in self.undeclared
+
+    def knows(self, call: Call) -> bool:
+        """Whether there is such a method, in the revision of the request and by what the server declares."""
+        from conformance.reference.methods import METHODS
+
+        entry = METHODS.get(call.method)
+        return bool(entry and entry.serves(call.revision) and (not entry.feature or self.declares(entry.feature)))
 
     def capabilities(self) -> Message:
         """The capabilities of the newest revision; `shape` takes away what an older one does not have."""
@@ -129,14 +139,13 @@ def handle(call: Call) -> Message | None:
     """The result of a request; None if it is answered later. Raises RpcError where it is refused."""
     from conformance.reference.methods import METHODS, PARAMS
 
-    entry = METHODS.get(call.method)
     server = call.server
-    if entry is None or not entry.serves(call.revision) or (entry.feature and not server.declares(entry.feature)):
+    if not server.knows(call):
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {call.method}")
     wrong = problem(call.params, PARAMS.get(call.method, {"type": "object"}), "params")
     if wrong:
         raise RpcError(INVALID_PARAMS, f"Invalid params: {wrong}")
-    result = entry.run(call)
+    result = METHODS[call.method].run(call)
     return None if result is None else server.shape(call.method, result, call.revision)
 
 
@@ -170,7 +179,16 @@ def unsupported_version(server: Server, requested: Any) -> RpcError:
 
 
 def ask(call: Call, key: str, request: Message) -> Message:
+    """The client's answer to `request`. Raises NoAnswer, or what the era has for a capability that is missing."""
+    missing = call.server.missing_capability(call, request)
+    if missing:
+        raise call.peer.refusal(missing)
     return call.peer.ask(call, key, request)
+
+
+def answer_batch(server: Server, responses: list[Message], channel: Channel) -> None:
+    if responses:
+        channel.send(responses)
 
 
 def cursor(kind: str, position: int) -> str:

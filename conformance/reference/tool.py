@@ -31,7 +31,6 @@ class Tool:
         *,
         input: Message = NOTHING,
         output: Message | None = None,
-        changes: bool = False,
         waits: bool = False,
     ) -> None:
         self.name = name
@@ -40,13 +39,7 @@ class Tool:
         self.run = run
         self.input = input
         self.output = output
-        self.hints = {
-            "title": title,
-            "readOnlyHint": not changes,
-            "destructiveHint": False,
-            "idempotentHint": not changes,
-            "openWorldHint": False,
-        }
+        self.hints = {"title": title, "readOnlyHint": True, "openWorldHint": False}
         self.waits = waits
 
     def described(self) -> Message:
@@ -62,6 +55,16 @@ class Tool:
         if self.output is not None:
             value["outputSchema"] = self.output
         return value
+
+
+class ChangingTool(Tool):
+    """A tool that changes what this process lists or holds; a second call undoes or repeats the first."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, title: str, run: Callable[[Call, dict[str, Any]], Message]) -> None:
+        super().__init__(name, title, run)
+        self.hints |= {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False}
 
 
 def arguments(**properties: Message) -> Message:

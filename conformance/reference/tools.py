@@ -7,7 +7,7 @@ import json
 from conformance.reference import asking, prompts, resources
 from conformance.reference.prompts import PNG, WAV
 from conformance.reference.shape import LEVELS, text
-from conformance.reference.tool import Tool, answer, arguments, failure
+from conformance.reference.tool import ChangingTool, Tool, answer, arguments, failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 def _structured(value: Any) -> Message:
     return {"content": [text(json.dumps(value))], "structuredContent": value}
+
+
+def _settings(call: Call, given: Arguments) -> Message:
+    return _structured({"colour": "grey", "size": None})
 
 
 def _search(call: Call, given: Arguments) -> Message:
@@ -118,7 +122,7 @@ _REGION = arguments(
 _SUM: Message = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
 
 TOOLS = (
-    Tool("version", "Tell the version of this server", lambda call, given: answer(call.server.info["version"])),
+    Tool("version", "Tell the version of this server", lambda call, given: answer("1.0.0")),
     Tool(
         "echo",
         "Give back a text",
@@ -136,7 +140,7 @@ TOOLS = (
     Tool(
         "poem",
         "Recite a poem of several lines and scripts",
-        lambda call, given: answer("Über allen Gipfeln\nist Ruh,\r\n\t\"世界\" 😀\u2028"),
+        lambda call, given: answer('Über allen Gipfeln\nist Ruh,\r\n\t"世界" 😀\u2028'),
     ),
     Tool("show_content", "Show every type of content", _show_content),
     Tool(
@@ -146,7 +150,7 @@ TOOLS = (
         input=arguments(below={"type": "integer", "minimum": 0, "maximum": 1000, "default": 20}),
         output={"type": "array", "items": {"type": "integer"}},
     ),
-    Tool("settings", "Show the settings", lambda call, given: _structured({"colour": "grey"}), output={"type": "object"}),
+    Tool("settings", "Show the settings", _settings, output={"type": "object"}),
     Tool("no_content", "Return nothing", lambda call, given: {"content": []}),
     Tool("fail", "Always fail", lambda call, given: failure("This tool always fails.")),
     Tool(
@@ -171,10 +175,10 @@ TOOLS = (
         input=_REGION,
     ),
     *asking.TOOLS,
-    Tool("toggle_tool", "Add or remove the tool extra_tool", _toggle_tool, changes=True),
-    Tool("toggle_resource", "Add or remove a resource", _toggle_resource, changes=True),
-    Tool("toggle_prompt", "Add or remove the prompt extra_prompt", _toggle_prompt, changes=True),
-    Tool("touch_resource", f"Change the resource {resources.COUNTER}", _touch, changes=True),
+    ChangingTool("toggle_tool", "Add or remove the tool extra_tool", _toggle_tool),
+    ChangingTool("toggle_resource", "Add or remove a resource", _toggle_resource),
+    ChangingTool("toggle_prompt", "Add or remove the prompt extra_prompt", _toggle_prompt),
+    ChangingTool("touch_resource", f"Change the resource {resources.COUNTER}", _touch),
 )
 
 EXTRA = Tool("extra_tool", "Come and go", lambda call, given: answer("I may be gone soon."))

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     Message = dict[str, Any]
+else:
+    Message = dict
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

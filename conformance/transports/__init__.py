@@ -5,14 +5,16 @@ All that a target says, on every channel, arrives in one inbox in order of arriv
 
 from __future__ import annotations
 
+import threading
+import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from conformance.target import StartError
 
-class StartError(Exception):
-    """The target could not be started or reached. The text names the cause and what to do."""
-
+__all__ = ["Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport"]
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
@@ -89,3 +91,52 @@ class Transport(Protocol):
 
     def stderr(self) -> str:
         """The tail of what the target wrote to stderr (64 KiB at most), empty if there is none."""
+
+
+class Inbox:
+    """Events in order of arrival, from any threads to one; a flood waits outside instead of filling our memory."""
+
+    MAX_BYTES = 32 * 1024 * 1024
+    MAX_EVENTS = 20_000
+
+    def __init__(self) -> None:
+        self._events: deque[tuple[Arrival | Ended, int]] = deque()
+        self._changed = threading.Condition()
+        self._bytes = 0
+        self._wide = False
+
+    def put(self, event: Arrival | Ended, size: int) -> None:
+        """Add an event of `size` bytes; blocks while the inbox is full."""
+        with self._changed:
+            while not self._wide and (self._bytes > self.MAX_BYTES or len(self._events) > self.MAX_EVENTS):
+                self._changed.wait()
+            if self._wide and len(self._events) > self.MAX_EVENTS and isinstance(event, Arrival):
+                return  # closing: what a flood says after the end of its session is of no use
+            self._events.append((event, size))
+            self._bytes += size
+            self._changed.notify_all()
+
+    def get(self, timeout: float) -> Arrival | Ended | None:
+        """The next event, or None after `timeout` seconds."""
+        with self._changed:
+            if not self._events:
+                if timeout <= 0:
+                    return None
+                deadline = time.monotonic() + timeout
+                while not self._events:
+                    left = deadline - time.monotonic()
+                    if left <= 0 or not self._changed.wait(left):
+                        break
+                if not self._events:
+                    return None
+            event, size = self._events.popleft()
+            self._bytes -= size
+            if len(self._events) > self.MAX_EVENTS // 2 or self._bytes > self.MAX_BYTES // 2:
+                self._changed.notify_all()
+            return event
+
+    def open_wide(self) -> None:
+        """Let nobody wait any more, because the transport is closing."""
+        with self._changed:
+            self._wide = True
+            self._changed.notify_all()

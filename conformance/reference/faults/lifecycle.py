@@ -1,0 +1,238 @@
+"""Faults in the opening, ping and capabilities."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+
+from conformance.reference.call import Call
+from conformance.reference.faults.base import (
+    OPENING,
+    Fault,
+    around,
+    dropped,
+    failing,
+    instead,
+    on_response,
+    on_result,
+    setting,
+    undeclared,
+)
+from conformance.reference.server import INFO
+from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, Message, RpcError, notification
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from conformance.reference.call import Channel
+    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.server import Server
+
+COMPLETE = "lifecycle/initialize-result-complete"
+KNOWN = {"experimental", "extensions", "roots", "sampling", "elicitation", "tasks"}
+SLOW_PING = 5.0
+
+
+def _speak_first(server: Server) -> None:
+    def start(channel: Channel) -> None:
+        channel.send(notification("notifications/message", {"level": "info", "data": "ready"}))
+
+    server.started.append(start)
+
+
+def _ask_early(message: Message, call: Call) -> list[Any]:
+    if "roots" not in call.params["capabilities"] or "result" not in message:
+        return [message]
+    return [message, {"jsonrpc": "2.0", "id": "early", "method": "roots/list"}]
+
+
+def _slow_ping() -> Apply:
+    pings = count(1)
+
+    def run(call: Call, proceed: Proceed) -> Message | None:
+        if next(pings) % 5 == 0:
+            time.sleep(SLOW_PING)
+        return proceed(call)
+
+    return instead("ping", run)
+
+
+def _ping_needs_initialized(call: Call, proceed: Proceed) -> Message | None:
+    if not getattr(call.peer, "ready", True):
+        raise RpcError(INVALID_REQUEST, "Invalid request: not initialized")
+    return proceed(call)
+
+
+def _strict_capabilities(call: Call, proceed: Proceed) -> Message | None:
+    declared = call.params.get("capabilities", call.client) if isinstance(call.params, dict) else {}
+    unknown = sorted(set(declared) - KNOWN)
+    if unknown:
+        raise RpcError(INVALID_PARAMS, f"Invalid params: unknown capability {unknown[0]}")
+    return proceed(call)
+
+
+def _capability(name: str, value: Any) -> Apply:
+    return on_result(OPENING, lambda result, call: result["capabilities"].update({name: value}))
+
+
+FAULTS = (
+    Fault(
+        "speaks-first",
+        "lifecycle/silent-before-initialize logging/capability-declared discovery/only-declared-notifications",
+        "a log message comes before initialize",
+        _speak_first,
+        until="2025-11-25",
+        transports="stdio",
+    ),
+    Fault(
+        "initialize-without-server-info",
+        f"{COMPLETE} discovery/server-info-shape",
+        "the initialize result lacks serverInfo",
+        on_result(("initialize",), lambda result, call: result.pop("serverInfo") and None),
+        until="2025-11-25",
+    ),
+    Fault(
+        "initialize-instructions-number",
+        COMPLETE,
+        "the instructions in the initialize result are a number",
+        on_result(("initialize",), lambda result, call: result.update(instructions=5)),
+        until="2025-11-25",
+    ),
+    Fault(
+        "asks-before-initialized",
+        "lifecycle/no-requests-before-initialized",
+        "roots/list is sent right after the answer to initialize",
+        on_response(("initialize",), _ask_early),
+        until="2025-11-25",
+        transports="stdio",
+    ),
+    Fault(
+        "timeout-not-announced",
+        "lifecycle/timed-out-request-cancelled",
+        "the server gives up its own requests without notifications/cancelled",
+        dropped("notifications/cancelled"),
+        since="2025-03-26",
+        until="2025-11-25",
+    ),
+    Fault(
+        "ping-unknown",
+        "lifecycle/ping-answered-with-empty-result lifecycle/ping-answered-before-initialized"
+        " lifecycle/ping-answered-promptly",
+        "ping is an unknown method",
+        failing("ping", -32601),
+        until="2025-11-25",
+    ),
+    Fault(
+        "ping-says-pong",
+        "lifecycle/ping-answered-with-empty-result",
+        "the result of ping is not empty",
+        on_result(("ping",), lambda result, call: result.update(pong=True)),
+        until="2025-11-25",
+    ),
+    Fault(
+        "ping-slow",
+        "lifecycle/ping-answered-promptly jsonrpc/every-request-answered-once",
+        f"every fifth ping takes {SLOW_PING:.0f} s",
+        _slow_ping(),
+        until="2025-11-25",
+    ),
+    Fault(
+        "ping-needs-initialized",
+        "lifecycle/ping-answered-before-initialized",
+        "ping is refused before notifications/initialized",
+        instead("ping", _ping_needs_initialized),
+        until="2025-11-25",
+    ),
+    Fault(
+        "capability-true",
+        f"discovery/capabilities-shape {COMPLETE} discovery/discover-result-shape",
+        "the capability logging is true instead of an object",
+        _capability("logging", True),
+    ),
+    Fault(
+        "list-changed-text",
+        f"discovery/capabilities-shape {COMPLETE} discovery/discover-result-shape",
+        "prompts.listChanged is text",
+        _capability("prompts", {"listChanged": "yes"}),
+    ),
+    Fault(
+        "server-info-version-number",
+        f"discovery/server-info-shape {COMPLETE}",
+        "the version in serverInfo is a number",
+        setting("info", {**INFO, "version": 1.0}),
+    ),
+    Fault(
+        "unknown-client-capability-refused",
+        "discovery/unknown-client-capabilities-tolerated",
+        "a client capability that the server does not know is refused",
+        around(_strict_capabilities),
+    ),
+    Fault(
+        "asks-undeclared",
+        "discovery/only-declared-client-capabilities roots/capability-checked sampling/capability-required"
+        " elicitation/capability-required elicitation/mode-declared versioning/negotiated-version-respected"
+        " meta/missing-capability-refused versioning/no-context-from-prior-requests",
+        "the client is asked for what it did not declare",
+        setting("missing_capability", lambda call, request: None),
+    ),
+    Fault(
+        "announces-undeclared-change",
+        "discovery/only-declared-notifications",
+        "tools/list_changed is sent although tools.listChanged is not declared",
+        _capability("tools", {}),
+        until="2025-11-25",
+    ),
+    Fault(
+        "logs-undeclared",
+        "logging/capability-declared discovery/only-declared-notifications jsonrpc/undeclared-feature-refused",
+        "log messages are sent although logging is not declared",
+        undeclared("logging"),
+    ),
+    Fault(
+        "discover-unknown",
+        "discovery/discover-implemented versioning/dual-era-serves-modern-requests versioning/first-request-served",
+        "server/discover is an unknown method",
+        failing("server/discover", -32601),
+        since="2026-07-28",
+    ),
+    Fault(
+        "discover-instructions-number",
+        "discovery/discover-result-shape",
+        "the instructions in the discover result are a number",
+        on_result(("server/discover",), lambda result, call: result.update(instructions=5)),
+        since="2026-07-28",
+    ),
+    Fault(
+        "server-info-in-no-result",
+        "discovery/server-info-in-results",
+        "no result names the server",
+        on_result(
+            (*OPENING, "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read")
+            + ("prompts/list", "prompts/get", "completion/complete"),
+            lambda result, call: result.pop("_meta", {}) and None,
+        ),
+        since="2026-07-28",
+    ),
+    Fault(
+        "extension-without-prefix",
+        "discovery/extension-identifier-format",
+        "an advertised extension has a name without prefix",
+        _capability("extensions", {"receipts": {}}),
+        since="2026-07-28",
+    ),
+    Fault(
+        "extension-true",
+        "discovery/extension-settings-object discovery/capabilities-shape discovery/discover-result-shape",
+        "the settings of an advertised extension are true",
+        _capability("extensions", {"com.example/receipts": True}),
+        since="2026-07-28",
+    ),
+    Fault(
+        "extension-forced",
+        "discovery/extension-fallback jsonrpc/result-type-known tools/call-result-shape",
+        "tools are answered by the result type of an extension that the client did not declare",
+        on_result(("tools/call",), lambda result, call: result.update(resultType="com.example/receipt")),
+        since="2026-07-28",
+    ),
+)

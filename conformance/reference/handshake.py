@@ -1,0 +1,115 @@
+"""The handshake era, 2024-11-05 to 2025-11-25: sessions that begin with `initialize`."""
+
+from __future__ import annotations
+
+from threading import Event
+
+from conformance.reference.asking import EXPECTED
+from conformance.reference.call import Call, NoAnswer
+from conformance.reference.peer import Peer
+from conformance.reference.schema import problem
+from conformance.reference.shape import LEVELS
+from conformance.reference.wire import INVALID_REQUEST, Message, RpcError, is_id, notification
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from conformance.reference.call import Channel
+    from conformance.reference.server import Server
+
+
+class _Question:
+    """A request of ours that waits for its answer."""
+
+    __slots__ = ("arrived", "response")
+
+    def __init__(self) -> None:
+        self.arrived = Event()
+        self.response: Message = {}
+
+
+class Session(Peer):
+    """A session. `unsolicited` is the channel of the messages that belong to no request."""
+
+    def __init__(self, server: Server, unsolicited: Channel) -> None:
+        super().__init__(server)
+        self.unsolicited = unsolicited
+        self.client: Message = {}
+        self.ready = False
+        self.questions: dict[Any, _Question] = {}
+
+    def client_of(self, message: Message) -> Message:
+        return self.client
+
+    def admit(self, call: Call) -> None:
+        if call.method == "ping" or (self.revision is None) == (call.method == "initialize"):
+            return
+        if self.server.knows(call):
+            why = "the session is already initialized" if self.revision else "initialize comes first"
+            raise RpcError(INVALID_REQUEST, f"Invalid request: {why}")
+
+    def initialize(self, call: Call) -> Message:
+        """The result of `initialize`; fixes the session's revision."""
+        from conformance.reference.server import INSTRUCTIONS
+
+        self.revision = self.server.negotiate(self.server, call.params["protocolVersion"])
+        self.client = call.params["capabilities"]
+        self.server.peers.append(self)
+        return {
+            "protocolVersion": self.revision,
+            "capabilities": self.server.capabilities(),
+            "serverInfo": self.server.info,
+            "instructions": INSTRUCTIONS,
+        }
+
+    def finished(self, call: Call, result: Message) -> Message:
+        return result
+
+    def notified(self, method: str, params: Message, channel: Channel) -> None:
+        if method == "notifications/cancelled":
+            self.cancel(params.get("requestId"))
+        elif method == "notifications/initialized" and self.revision and not self.ready:
+            self.ready = True
+
+    def answered(self, response: Message) -> None:
+        given = response.get("id")
+        question = self.questions.pop(given, None) if is_id(given) else None
+        if question is not None:
+            question.response = response
+            question.arrived.set()
+
+    def ask(self, call: Call, key: str, request: Message) -> Message:
+        identity = next(self.server.ids)
+        question = self.questions[identity] = _Question()
+        call.send({"jsonrpc": "2.0", "id": identity, **request})
+        waited = 0.0
+        while not question.arrived.wait(0.02):
+            waited += 0.02
+            call.pause(0)
+            if call.cancelled.is_set() or waited >= self.server.ask_timeout:
+                self.questions.pop(identity, None)
+                params = {"requestId": identity, "reason": "no answer in time"}
+                call.send(notification("notifications/cancelled", params))
+                raise NoAnswer(f"The client did not answer {request['method']} in time.")
+        if "error" in question.response:
+            raise NoAnswer(f"The client refused {request['method']}: {question.response['error']}")
+        result: Message = question.response["result"]
+        wrong = problem(result, {"type": "object", **EXPECTED[request["method"]]}, "result")
+        if wrong:
+            raise NoAnswer(f"The client's answer to {request['method']} is malformed: {wrong}")
+        return result
+
+    def refusal(self, missing: Message) -> Exception:
+        return NoAnswer(f"The client did not declare the capability {next(iter(missing))} that this tool needs.")
+
+    def may_log(self, call: Call, level: str) -> bool:
+        return self.server.declares("logging") and LEVELS.index(level) >= LEVELS.index(self.level)
+
+    def announce(self, kind: str) -> None:
+        if self.ready:
+            self.server.send(self.unsolicited, notification(f"notifications/{kind}/list_changed"))
+
+    def update(self, uri: str) -> None:
+        if uri in self.subscribed:
+            self.server.send(self.unsolicited, notification("notifications/resources/updated", {"uri": uri}))

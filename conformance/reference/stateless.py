@@ -1,0 +1,143 @@
+"""The stateless era, 2026-07-28: every request stands alone and says in `_meta` what it needs to say."""
+
+from __future__ import annotations
+
+from conformance.reference.asking import EXPECTED
+from conformance.reference.call import Call, InputRequired
+from conformance.reference.peer import Peer
+from conformance.reference.schema import problem
+from conformance.reference.shape import LEVELS
+from conformance.reference.wire import INVALID_PARAMS, MISSING_CAPABILITY, Message, RpcError, notification
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from conformance.reference.call import Channel
+    from conformance.reference.server import Server
+
+CLIENT = "io.modelcontextprotocol/clientCapabilities"
+VERSION = "io.modelcontextprotocol/protocolVersion"
+LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+CACHEABLE = {
+    "server/discover": 300_000,
+    "tools/list": 1_000,
+    "prompts/list": 1_000,
+    "resources/list": 1_000,
+    "resources/templates/list": 300_000,
+    "resources/read": 0,
+}
+"""The results that carry caching hints, and their ttlMs."""
+
+
+class Connection(Peer):
+    """The stateless client at the other end of a process's stdio, or of one HTTP request."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self.revision = server.stateless_revisions[-1]
+        self.listeners: dict[str | int, tuple[Call, Message]] = {}
+
+    def client_of(self, message: Message) -> Message:
+        params = message.get("params")
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        client = meta.get(CLIENT) if isinstance(meta, dict) else None
+        return client if isinstance(client, dict) else {}
+
+    def admit(self, call: Call) -> None:
+        if call.method == "initialize" and not call.meta:
+            from conformance.reference.server import unsupported_version
+
+            raise unsupported_version(call.server, call.params.get("protocolVersion"))
+        self.server.check_meta(call)
+
+    def finished(self, call: Call, result: Message) -> Message:
+        info = {SERVER_INFO: self.server.info, **result.get("_meta", {})}
+        result = {"resultType": "complete", **result, "_meta": info}
+        if call.method in CACHEABLE and result["resultType"] == "complete":
+            result = {**result, "ttlMs": CACHEABLE[call.method], "cacheScope": "public"}
+        return result
+
+    def notified(self, method: str, params: Message, channel: Channel) -> None:
+        if method == "notifications/cancelled":
+            self.cancel(params.get("requestId"))
+
+    def answered(self, response: Message) -> None:
+        """A stateless server asks nothing, so it expects no answer."""
+
+    def ask(self, call: Call, key: str, request: Message) -> Message:
+        from conformance.reference import state
+
+        given = call.params.get("inputResponses", {})
+        token = call.params.get("requestState")
+        if token is None or key not in given:
+            raise InputRequired(input_required(call, key, request))
+        if not state.verified(token, call):
+            raise RpcError(INVALID_PARAMS, "Invalid params: requestState is not one that belongs to this request")
+        wrong = problem(given[key], {"type": "object", **EXPECTED[request["method"]]}, f"inputResponses.{key}")
+        if wrong:
+            raise RpcError(INVALID_PARAMS, f"Invalid params: {wrong}")
+        answer: Message = given[key]
+        return answer
+
+    def refusal(self, missing: Message) -> Exception:
+        data = {"requiredCapabilities": missing}
+        return RpcError(MISSING_CAPABILITY, "The client lacks a capability that this request needs", data)
+
+    def may_log(self, call: Call, level: str) -> bool:
+        wanted = call.meta.get(LOG_LEVEL)
+        return wanted is not None and self.server.declares("logging") and LEVELS.index(level) >= LEVELS.index(wanted)
+
+    def announce(self, kind: str) -> None:
+        for call, granted in list(self.listeners.values()):
+            if granted.get(f"{kind}ListChanged"):
+                self._tell(call, f"notifications/{kind}/list_changed", {})
+
+    def update(self, uri: str) -> None:
+        for call, granted in list(self.listeners.values()):
+            if uri in granted.get("resourceSubscriptions", ()):
+                self._tell(call, "notifications/resources/updated", {"uri": uri})
+
+    def listen(self, call: Call) -> Message | None:
+        wanted: Message = call.params["notifications"]
+        granted: Message = {
+            f"{kind}ListChanged": True
+            for kind in ("tools", "prompts", "resources")
+            if wanted.get(f"{kind}ListChanged") and self.server.declares(kind)
+        }
+        if "resourceSubscriptions" in wanted and self.server.declares("resources"):
+            granted["resourceSubscriptions"] = wanted["resourceSubscriptions"]
+        self._tell(call, "notifications/subscriptions/acknowledged", {"notifications": granted})
+        self.listeners[call.id] = (call, granted)
+        if self not in self.server.peers:
+            self.server.peers.append(self)
+        call.channel.hold(call)
+        return None
+
+    def cancel(self, request_id: object) -> None:
+        super().cancel(request_id)
+        if isinstance(request_id, (str, int)):
+            self.listeners.pop(request_id, None)
+        if not self.listeners and self in self.server.peers:
+            self.server.peers.remove(self)
+
+    def _tell(self, call: Call, method: str, params: Message) -> None:
+        call.notify(method, {"_meta": {SUBSCRIPTION: call.id}, **params})
+
+    def close(self, cancelling: bool = False) -> None:
+        for call, _ in list(self.listeners.values()):
+            if cancelling:
+                # One page wants this on stdio, the other the result: nothing forbids both.
+                params = {"requestId": call.id, "reason": "the server stops"}
+                call.send(notification("notifications/cancelled", params))
+            result = self.finished(call, {"_meta": {SUBSCRIPTION: call.id}})
+            call.send({"jsonrpc": "2.0", "id": call.id, "result": result})
+        self.listeners.clear()
+
+
+def input_required(call: Call, key: str, request: Message) -> Message:
+    """The result that asks the client to repeat `call` with the answer to `request` under `key`."""
+    from conformance.reference import state
+
+    return {"resultType": "input_required", "inputRequests": {key: request}, "requestState": state.token(call)}

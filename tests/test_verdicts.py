@@ -1,0 +1,177 @@
+"""Policy: what weighs how much, and what the exit status is."""
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.ledger import Ledger
+from conformance.model import Basis, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
+from conformance.survey import CallPolicy, Survey
+from conformance.verdicts import Facts, counts, exit_status, judge, severity_of
+
+REVISION = "2025-11-25"
+
+
+def requirement(level: Level = Level.MUST, basis: Basis = Basis.TEXT, **changes: object) -> Requirement:
+    plain = Requirement(
+        id="tools/example",
+        text="An example.",
+        levels={REVISION: level},
+        bases={REVISION: basis},
+        urls={REVISION: ("https://example.com/",)},
+        observable="yes",
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def facts(ledger: Ledger, capabilities: object = None, **changes: object) -> Facts:
+    plain = Facts(REVISION, "stdio", Survey(capabilities or {}, CallPolicy()), ledger, {})
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def report(*judged: Judged, **changes: object) -> Report:
+    run = Run(REVISION, "handshake", "stdio", {}, {}, judged, 0.0)
+    plain = Report(Target(("true",)), "0", "2025-01-01T00:00:00Z", 0.0, True, (run,), 0)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def broken_ledger(ceiling: Severity | None = None) -> Ledger:
+    ledger = Ledger("tools/case")
+    ledger.broke("tools/example", "wrong", expected="right", actual="wrong", ceiling=ceiling)
+    return ledger
+
+
+@pytest.mark.parametrize("level", [Level.MUST, Level.MUST_NOT])
+@pytest.mark.parametrize("basis", [Basis.TEXT, Basis.SCHEMA, Basis.JSONRPC])
+def test_a_must_that_is_written_down_is_a_violation(level: Level, basis: Basis) -> None:
+    assert severity_of(requirement(level, basis), REVISION) is Severity.VIOLATION
+
+
+@pytest.mark.parametrize("basis", [Basis.PROSE, Basis.SECURITY_GUIDE])
+def test_a_must_that_is_only_prose_is_a_warning(basis: Basis) -> None:
+    assert severity_of(requirement(Level.MUST, basis), REVISION) is Severity.WARNING
+
+
+@pytest.mark.parametrize("level", [Level.SHOULD, Level.SHOULD_NOT])
+def test_a_should_is_a_warning_whatever_it_rests_on(level: Level) -> None:
+    assert severity_of(requirement(level), REVISION) is Severity.WARNING
+
+
+def test_a_ceiling_softens() -> None:
+    assert severity_of(requirement(), REVISION, Severity.ADVICE) is Severity.ADVICE
+
+
+def test_a_ceiling_never_hardens() -> None:
+    assert severity_of(requirement(Level.SHOULD), REVISION, Severity.VIOLATION) is Severity.WARNING
+
+
+def test_a_finding_fails_the_requirement_with_the_worst_severity() -> None:
+    ledger = broken_ledger(Severity.ADVICE)
+    ledger.broke("tools/example", "worse", expected="right", actual="worse")
+    judged = judge(requirement(), facts(ledger))
+    assert (judged.verdict, judged.severity) == (Verdict.FAILED, Severity.VIOLATION)
+    assert [f.message for f in judged.findings] == ["worse", "wrong"]
+
+
+def test_what_was_never_declared_is_not_applicable_even_if_something_was_found() -> None:
+    judged = judge(requirement(capabilities=("tools",)), facts(broken_ledger()))
+    assert judged.verdict is Verdict.NOT_APPLICABLE
+    assert "tools" in judged.reason
+
+
+def test_a_boolean_capability_that_is_false_is_not_declared() -> None:
+    capabilities = {"resources": {"subscribe": False}}
+    judged = judge(requirement(capabilities=("resources.subscribe",)), facts(Ledger(), capabilities))
+    assert judged.verdict is Verdict.NOT_APPLICABLE
+
+
+def test_what_held_is_passed() -> None:
+    ledger = Ledger()
+    ledger.held("tools/example")
+    assert judge(requirement(), facts(ledger)).verdict is Verdict.PASSED
+
+
+def test_our_own_bug_is_broken_and_outweighs_what_held() -> None:
+    ledger = Ledger()
+    ledger.held("tools/example")
+    ledger.break_ours("tools/example", "a bug")
+    assert judge(requirement(), facts(ledger)).verdict is Verdict.BROKEN
+
+
+def test_what_nothing_put_to_the_test_is_inconclusive_and_says_what_it_needs() -> None:
+    judged = judge(requirement(needs="a way to change the list"), facts(Ledger()))
+    assert (judged.verdict, judged.reason) == (Verdict.INCONCLUSIVE, "a way to change the list")
+
+
+def test_what_an_earlier_failure_made_pointless_is_blocked_and_names_the_cause() -> None:
+    ledger = Ledger()
+    ledger.block("tools/example", "the server died")
+    judged = judge(requirement(), facts(ledger))
+    assert (judged.verdict, judged.reason) == (Verdict.BLOCKED, "the server died")
+
+
+def judged_as(verdict: Verdict, severity: Severity | None = None) -> Judged:
+    return Judged(requirement(), Level.MUST, Basis.TEXT, verdict, severity, "", "https://example.com/")
+
+
+PASSED = judged_as(Verdict.PASSED)
+
+
+@pytest.mark.parametrize(
+    ("severity", "fail_on", "status"),
+    [
+        (Severity.VIOLATION, "violation", 1),
+        (Severity.WARNING, "violation", 0),
+        (Severity.WARNING, "warning", 1),
+        (Severity.ADVICE, "warning", 0),
+        (Severity.ADVICE, "advice", 1),
+    ],
+)
+def test_the_exit_status_follows_the_threshold(severity: Severity, fail_on: str, status: int) -> None:
+    assert exit_status(report(PASSED, judged_as(Verdict.FAILED, severity)), fail_on) == status
+
+
+def test_a_run_in_which_all_held_is_success() -> None:
+    assert exit_status(report(PASSED)) == 0
+
+
+@pytest.mark.parametrize("verdict", [Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE, Verdict.BLOCKED])
+def test_zero_requirements_put_to_the_test_is_never_success(verdict: Verdict) -> None:
+    assert exit_status(report(judged_as(verdict))) == 3
+
+
+def test_our_own_bug_exits_3() -> None:
+    assert exit_status(report(PASSED, judged_as(Verdict.BROKEN))) == 3
+
+
+def test_an_interrupted_run_without_violations_exits_3() -> None:
+    assert exit_status(report(PASSED, complete=False)) == 3
+
+
+def test_a_violation_that_was_learned_before_an_interrupt_still_exits_1() -> None:
+    assert exit_status(report(judged_as(Verdict.FAILED, Severity.VIOLATION), complete=False)) == 1
+
+
+def test_a_problem_exits_3() -> None:
+    assert exit_status(report(PASSED, problem="2026-07-28 is not spoken")) == 3
+
+
+def test_counts_name_every_verdict_and_every_severity() -> None:
+    counted = counts(report(PASSED, judged_as(Verdict.FAILED, Severity.WARNING)).runs)
+    assert (counted["passed"], counted["failed"], counted["warning"], counted["violation"]) == (1, 1, 1, 0)
+    assert set(counted) == {v.value for v in Verdict} | {s.value for s in Severity}
+
+
+def test_like_findings_are_counted_and_not_repeated() -> None:
+    ledger = broken_ledger()
+    ledger.broke("tools/example", "wrong", expected="right", actual="wrong again")
+    assert [(f.message, f.occurrences) for f in ledger.findings] == [("wrong", 2)]
+
+
+def test_a_finding_belongs_to_the_case_of_the_frame_that_proves_it() -> None:
+    from conformance.model import Frame
+
+    ledger = Ledger("tools/later")
+    frame = Frame(1, "target", "stdout", 0.0, b"{}", case="tools/earlier")
+    ledger.broke("tools/example", "late", expected="-", actual="-", frames=(frame,))
+    assert ledger.findings[0].case == "tools/earlier"
