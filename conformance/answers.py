@@ -95,7 +95,5 @@ def _choices(schema: dict[str, Json]) -> list[Json]:
         return list(schema["enum"])
     for word in ("oneOf", "anyOf"):
         if isinstance(schema.get(word), list):
-            return [
-                option["const"] for option in schema[word] if isinstance(option, dict) and "const" in option
-            ]
+            return [option["const"] for option in schema[word] if isinstance(option, dict) and "const" in option]
     return []

@@ -86,9 +86,7 @@ def attempts(
         yield job.result()
 
 
-def _first_then_rest(
-    candidates: Iterable[Revision], begin: Begin, limits: Limits, pool: Executor
-) -> Iterator[Attempt]:
+def _first_then_rest(candidates: Iterable[Revision], begin: Begin, limits: Limits, pool: Executor) -> Iterator[Attempt]:
     candidates = list(candidates)
     if not candidates:
         return

@@ -9,12 +9,10 @@ from conformance.cases import Case, Expectation, Step
 from conformance.expect import ABSENT, Mismatch, match, render
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, Probe
-from conformance.session import Call, How, Session, encode
+from conformance.session import MAY_TAKE_LONG, Call, How, Session, encode
 from conformance.survey import Unavailable, pick
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
-MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete")
-"""Methods behind which an author's own code runs: no answer in time proves nothing."""
 
 
 class Stop(Exception):

@@ -21,9 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the command line that a test run needs."""
     group = parser.getgroup("mcp-conform", "conformance of an MCP server")
     group.addoption("--mcp-server", metavar="COMMAND", help="command that starts the MCP server to test")
-    group.addoption(
-        "--mcp-url", metavar="URL", help="URL of the MCP server to test; {port} with --mcp-server"
-    )
+    group.addoption("--mcp-url", metavar="URL", help="URL of the MCP server to test; {port} with --mcp-server")
     group.addoption(
         "--mcp-revision",
         metavar="DATE",
@@ -31,21 +29,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="revision of the specification to test (repeatable)",
     )
-    group.addoption(
-        "--mcp-only", metavar="PATTERN", action="append", default=[], help="as mcp-conform --only"
-    )
-    group.addoption(
-        "--mcp-skip", metavar="PATTERN", action="append", default=[], help="as mcp-conform --skip"
-    )
+    group.addoption("--mcp-only", metavar="PATTERN", action="append", default=[], help="as mcp-conform --only")
+    group.addoption("--mcp-skip", metavar="PATTERN", action="append", default=[], help="as mcp-conform --skip")
     group.addoption(
         "--mcp-call-tools", choices=("none", "safe", "all"), default="safe", help="tools that may be called"
     )
     group.addoption("--mcp-strict", action="store_true", help="warnings fail too")
 
 
-def pytest_collection_modifyitems(
-    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
-) -> None:
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Test the server and add the items."""
     if config.getoption("--mcp-server") or config.getoption("--mcp-url"):
         items.extend(Conformance.from_parent(session, name="mcp-conform").collect())

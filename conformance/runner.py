@@ -81,9 +81,7 @@ class Runner:
         self._problem = ""
         self._complete = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
-        self._connections = Connections(
-            target, options.limits, options.jobs, self._watch if options.trace else None
-        )
+        self._connections = Connections(target, options.limits, options.jobs, self._watch if options.trace else None)
         self._workshop = Workshop(self._connections, load_invariants(), probes())
 
     # -- the straight line
@@ -349,11 +347,10 @@ class Runner:
         try:
             return select(
                 cases(),
-                self.requirements,
+                {identifier: identifier in judged_by_invariants() for identifier in self.requirements},
                 self.options.only,
                 self.options.skip,
-                invariant=judged_by_invariants(),
-                extra=SESSION_CASES,
+                SESSION_CASES,
             )
         except SelectionError as error:
             raise UsageError(str(error)) from None

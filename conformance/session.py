@@ -16,6 +16,9 @@ from conformance.transports import Arrival, Ended, Ending, Transport
 
 TRACE_BYTES = 8 * 1024 * 1024
 TRACE_FRAMES = 20_000
+MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete")
+"""Methods behind which an author's own code runs: no answer in time proves nothing."""
+
 KEPT_BYTES = 64 * 1024
 """A longer frame is kept in the trace by its beginning only."""
 

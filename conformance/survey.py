@@ -33,9 +33,7 @@ class CallPolicy:
         if tool.get("name") in self.named or self.mode == "all":
             return True
         annotations = tool.get("annotations")
-        return (
-            self.mode == "safe" and isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
-        )
+        return self.mode == "safe" and isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         severity=severity,
         reason=reason,
         url=requirement.urls[facts.revision][0],
-        findings=tuple(
-            sorted(findings, key=lambda f: -severity_of(requirement, facts.revision, f.ceiling).rank)
-        )
+        findings=tuple(sorted(findings, key=lambda f: -severity_of(requirement, facts.revision, f.ceiling).rank))
         if failed
         else (),
         seconds=sum(facts.seconds.get(case, 0.0) for case in facts.cases_of.get(requirement.id, ())),

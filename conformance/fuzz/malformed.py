@@ -114,6 +114,4 @@ class _Campaign:
         elif self.answered:
             ledger.held(REQUIREMENT)
         else:
-            ledger.inconclusive(
-                REQUIREMENT, "the server stays silent on lines that are not JSON, which is allowed"
-            )
+            ledger.inconclusive(REQUIREMENT, "the server stays silent on lines that are not JSON, which is allowed")

@@ -13,9 +13,7 @@ JSON_VALUES = st.recursive(
     max_leaves=6,
 )
 
-_REQUEST = json.dumps(
-    {"jsonrpc": "2.0", "id": 900001, "method": "mcp-conform/none", "params": {"a": ["x", 1]}}
-)
+_REQUEST = json.dumps({"jsonrpc": "2.0", "id": 900001, "method": "mcp-conform/none", "params": {"a": ["x", 1]}})
 
 
 def _truncated() -> st.SearchStrategy[bytes]:

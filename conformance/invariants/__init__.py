@@ -30,9 +30,11 @@ class Invariant(Protocol):
 def load_invariants() -> tuple[type[Invariant], ...]:
     """All invariants, in the order in which they judge a frame."""
     from conformance.invariants.capability import Capability
+    from conformance.invariants.codes import Codes
     from conformance.invariants.envelope import Envelope
+    from conformance.invariants.listing import Listing
     from conformance.invariants.shutdown import Shutdown
     from conformance.invariants.stream import Stream
     from conformance.invariants.wire import Wire
 
-    return (Stream, Envelope, Wire, Capability, Shutdown)
+    return (Stream, Envelope, Codes, Wire, Listing, Capability, Shutdown)

@@ -6,6 +6,8 @@ It writes what it learned into the ledger.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -68,16 +70,7 @@ def probe(name: str, *requirements: str) -> Callable[[Callable[[Bench], None]], 
 
 
 def load_probes() -> dict[str, Probe]:
-    """All probes by name."""
-    from conformance.probes import (  # noqa: F401 - importing registers them
-        jsonrpc,
-        lifecycle,
-        pagination,
-        prompts,
-        resources,
-        tools,
-        transport_stdio,
-        versioning,
-    )
-
+    """All probes by name: importing a module of this package registers its probes."""
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
     return PROBES

@@ -21,6 +21,8 @@ NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"
 def check(server: Server, headers: Headers, message: Message) -> None:
     """Raise RpcError -32020 unless the headers of a request repeat what its body says."""
     params = message.get("params")
+    if headers.get("MCP-Protocol-Version") is None and message["method"] != "initialize":
+        raise RpcError(HEADER_MISMATCH, "Header mismatch: MCP-Protocol-Version is missing")
     if not isinstance(params, dict) or not isinstance(params.get("_meta"), dict):
         return  # The body is refused for that.
     version = params["_meta"].get(VERSION)
@@ -47,12 +49,13 @@ def _compare(headers: Headers, header: str, value: Any, decode: bool = False) ->
         raise RpcError(HEADER_MISMATCH, f"Header mismatch: {header} is missing")
     if not all(" " <= character <= "~" for character in given):
         raise RpcError(HEADER_MISMATCH, f"Header mismatch: {header} has an invalid character")
-    plain = _decoded(given, header) if decode else given
+    plain = decoded(given, header) if decode else given
     if not _equal(plain, value):
         raise RpcError(HEADER_MISMATCH, f"Header mismatch: {header} differs from the body")
 
 
-def _decoded(given: str, header: str) -> str:
+def decoded(given: str, header: str) -> str:
+    """The value of a header that may be wrapped in base64. Raises RpcError -32020 if it cannot be unwrapped."""
     if not (given.startswith("=?base64?") and given.endswith("?=")):
         return given
     try:

@@ -19,13 +19,11 @@ from conformance.reference.streams import (
     Exchange,
     Stream,
     Unsolicited,
-    begin_events,
     handshake_status,
     hung_up,
-    respond,
     stateless_status,
 )
-from conformance.reference.wire import HEADER_MISMATCH, INVALID_REQUEST, Message, RpcError, decode, is_id
+from conformance.reference.wire import INVALID_REQUEST, Message, RpcError, decode, is_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +35,18 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 STREAMS_KEPT = 50
 
 
+def new_session_id() -> str:
+    """A session id that nobody can guess."""
+    return secrets.token_hex(16)
+
+
 class HttpSession(Session):
     """A session of the handshake era over HTTP, with its streams."""
 
     def __init__(self, server: Server) -> None:
         self.standing = Stream(0)
         super().__init__(server, Unsolicited(server, self.standing))
-        self.name = secrets.token_hex(16)
+        self.name = new_session_id()
         self.streams: dict[int, Stream] = {0: self.standing}
         self.opened = 0
         self.delivered = 0
@@ -95,6 +98,26 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Stay quiet: stderr is for trouble."""
 
+    def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        """Send a whole answer; a body that is not empty is JSON."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if body:
+            self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def begin_events(self, headers: dict[str, str]) -> None:
+        """Send the head of a text/event-stream answer, whose end is the end of the connection."""
+        own = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        self.send_response(200)
+        for name, value in {**own, "Connection": "close", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.flush()
+
     def do_POST(self) -> None:
         self._serve(self._post)
 
@@ -108,22 +131,32 @@ class Handler(BaseHTTPRequestHandler):
         try:
             length = self.headers.get("Content-Length", "0")
             body = self.rfile.read(int(length)) if length.isdecimal() else b""
-            self._check_address()
+            self.check_address()
             answer(body)
         except Refusal as refusal:
             data = self.endpoint.server.encode(refusal.error.response({}))
-            respond(self, refusal.status, data, {"Allow": "POST"} if refusal.status == 405 else {})
+            self.answer(refusal.status, data, {"Allow": "POST"} if refusal.status == 405 else {})
         except OSError:
             self.close_connection = True
 
-    def _check_address(self) -> None:
+    def check_address(self) -> None:
+        """Raise Refusal unless the request is for the endpoint."""
         if urlsplit(self.path).path != self.endpoint.path:
             raise Refusal(404, f"There is nothing at {self.path}")
+        self.check_origin()
+
+    def check_origin(self) -> None:
+        """Raise Refusal for a request that a foreign web page made."""
         origin = self.headers.get("Origin")
         if origin is not None and urlsplit(origin).hostname not in LOOPBACK:
             raise Refusal(403, "Requests from this origin are refused")
 
-    def _check_version(self) -> None:
+    def check_headers(self, message: Message) -> None:
+        """Raise RpcError unless the headers of a stateless request repeat its body."""
+        mirrored.check(self.endpoint.server, self.headers, message)
+
+    def check_version(self) -> None:
+        """Raise Refusal for a version header of the handshake era that is not served."""
         version = self.headers.get("MCP-Protocol-Version", "2025-03-26")
         if version not in self.endpoint.server.handshake_revisions:
             raise Refusal(400, f"Unsupported protocol version in MCP-Protocol-Version: {version!r}")
@@ -146,13 +179,13 @@ class Handler(BaseHTTPRequestHandler):
             message = decode(body)
         except RpcError as error:
             identity: Message = {} if (version or "") >= "2025-11-25" else {"id": None}
-            respond(self, 400, server.encode(error.response(identity)), {})
+            self.answer(400, server.encode(error.response(identity)), {})
             return
         modern = version in server.stateless_revisions or not server.handshake_revisions
         if modern or (server.stateless_revisions and version not in server.handshake_revisions and is_modern(message)):
             self._post_stateless(message)
         else:
-            self._check_version()
+            self.check_version()
             self._post_handshake(message)
 
     def _post_stateless(self, message: Any) -> None:
@@ -161,10 +194,8 @@ class Handler(BaseHTTPRequestHandler):
         exchange.status = stateless_status
         is_request = isinstance(message, dict) and isinstance(message.get("method"), str) and is_id(message.get("id"))
         try:
-            if is_request and self.headers.get("MCP-Protocol-Version") is None and message["method"] != "initialize":
-                raise RpcError(HEADER_MISMATCH, "Header mismatch: MCP-Protocol-Version is missing")
             if is_request and message.get("jsonrpc") == "2.0":
-                mirrored.check(server, self.headers, message)
+                self.check_headers(message)
         except RpcError as error:
             server.send(exchange, error.response({"id": message["id"]}))
             return
@@ -173,19 +204,19 @@ class Handler(BaseHTTPRequestHandler):
         peer = Connection(server)
         peer.receive(message, exchange)
         if isinstance(message, dict) and "method" in message and "id" not in message:
-            respond(self, 202, b"", {})
+            self.answer(202, b"", {})
         else:
             exchange.close()
 
     def _post_handshake(self, message: Any) -> None:
         opens = isinstance(message, dict) and message.get("method") == "initialize" and "id" in message
         new = opens and "Mcp-Session-Id" not in self.headers
-        session = HttpSession(self.endpoint.server) if new else self._session()
+        session = HttpSession(self.endpoint.server) if new else self.session()
         messages = message if isinstance(message, list) else [message]
         waiting = not messages or any(_wants_answer(each) for each in messages)
         if not waiting:
             session.receive(message, Unsolicited(session.server, session.standing))
-            respond(self, 202, b"", {})
+            self.answer(202, b"", {})
             return
         exchange = Exchange(self, session.server, session.open_stream())
         exchange.status = handshake_status
@@ -198,7 +229,8 @@ class Handler(BaseHTTPRequestHandler):
         if new and session.revision is None:
             del self.endpoint.sessions[session.name]
 
-    def _session(self) -> HttpSession:
+    def session(self) -> HttpSession:
+        """The session of the request. Raises Refusal if it names none, or none that is open."""
         name = self.headers.get("Mcp-Session-Id")
         if name is None:
             raise Refusal(400, "Mcp-Session-Id is missing")
@@ -213,8 +245,8 @@ class Handler(BaseHTTPRequestHandler):
         server = self.endpoint.server
         if not server.handshake_revisions or self.headers.get("MCP-Protocol-Version") in server.stateless_revisions:
             raise Refusal(405, f"{self.command} is not part of this revision")
-        self._check_version()
-        return self._session()
+        self.check_version()
+        return self.session()
 
     def _get(self, body: bytes) -> None:
         session = self._check_standing()
@@ -231,7 +263,7 @@ class Handler(BaseHTTPRequestHandler):
         if not session.listening.acquire(blocking=False):
             raise Refusal(409, "This session has its stream already")
         try:
-            begin_events(self, {})
+            self.begin_events({})
             for position, data in session.standing.follow(session.delivered, partial(hung_up, self)):
                 self.wfile.write(data)
                 self.wfile.flush()
@@ -241,7 +273,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _resume(self, stream: Stream, start: int) -> None:
-        begin_events(self, {})
+        self.begin_events({})
         for _, data in stream.follow(start, partial(hung_up, self)):
             self.wfile.write(data)
             self.wfile.flush()
@@ -253,7 +285,7 @@ class Handler(BaseHTTPRequestHandler):
         if session in session.server.peers:
             session.server.peers.remove(session)
         session.close()
-        respond(self, 200, b"", {})
+        self.answer(200, b"", {})
 
 
 def _wants_answer(message: Any) -> bool:
@@ -282,7 +314,7 @@ def serve(server: Server, address: tuple[str, int], path: str) -> NoReturn:
     """Serve until SIGTERM or SIGINT comes; then end the process with status 0. stderr tells the URL."""
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
-    listening = HttpServer(address, partial(Handler, Endpoint(server, path)))
+    listening = HttpServer(address, partial(server.http_handler(), Endpoint(server, path)))
     print(f"listening on http://{address[0]}:{listening.server_port}{path}", file=sys.stderr, flush=True)
     try:
         listening.serve_forever(poll_interval=0.1)

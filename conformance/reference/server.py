@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from conformance.reference.call import Channel
+    from conformance.reference.http import Handler
     from conformance.reference.peer import Peer
 
     Filter = Callable[[Message, Call | None], list[Any]]
@@ -85,6 +86,7 @@ class Server:
         self.cursor: Callable[[str, int], str] = cursor
         self.offset: Callable[[str, str], int] = offset
         self.answer_batch: Callable[[Server, list[Message], Channel], None] = answer_batch
+        self.http_handler: Callable[[], type[Handler]] = http_handler
         self.ids: Iterator[Any] = (f"reference-{number}" for number in range(1, 1 << 62))
 
     @property
@@ -189,6 +191,13 @@ def ask(call: Call, key: str, request: Message) -> Message:
 def answer_batch(server: Server, responses: list[Message], channel: Channel) -> None:
     if responses:
         channel.send(responses)
+
+
+def http_handler() -> type[Handler]:
+    """The class that answers HTTP requests; imported late, because it takes long."""
+    from conformance.reference.http import Handler
+
+    return Handler
 
 
 def cursor(kind: str, position: int) -> str:

@@ -11,10 +11,10 @@ from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from http.server import BaseHTTPRequestHandler
     from typing import Any
 
     from conformance.reference.call import Call
+    from conformance.reference.http import Handler
     from conformance.reference.server import Server
 
 KEEPALIVE = 10.0
@@ -95,7 +95,7 @@ class Exchange:
     cancels its request (stateless era).
     """
 
-    def __init__(self, handler: BaseHTTPRequestHandler, server: Server, stream: Stream | None) -> None:
+    def __init__(self, handler: Handler, server: Server, stream: Stream | None) -> None:
         self.handler = handler
         self.server = server
         self.stream = stream
@@ -144,12 +144,12 @@ class Exchange:
 
     def _answer_json(self, message: Any, data: bytes) -> None:
         error = message.get("error") if isinstance(message, dict) else None
-        respond(self.handler, self.status(message) if error else 200, data, self.headers)
+        self.handler.answer(self.status(message) if error else 200, data, self.headers)
 
     def _begin_events(self) -> None:
         if not self.begun:
             self.begun = True
-            begin_events(self.handler, self.headers)
+            self.handler.begin_events(self.headers)
             if self.priming and self.stream is not None:
                 self._write(self.stream.add(b""))
 
@@ -169,7 +169,7 @@ def event(data: bytes, identity: str = "") -> bytes:
     return b"\n".join(lines) + b"\n\n"
 
 
-def hung_up(handler: BaseHTTPRequestHandler) -> bool:
+def hung_up(handler: Handler) -> bool:
     """Whether the client has closed the connection."""
     if not select.select([handler.connection], [], [], 0)[0]:
         return False
@@ -177,31 +177,6 @@ def hung_up(handler: BaseHTTPRequestHandler) -> bool:
         return not handler.connection.recv(1, socket.MSG_PEEK)
     except OSError:
         return True
-
-
-def begin_events(handler: BaseHTTPRequestHandler, headers: dict[str, str]) -> None:
-    """Send the head of a text/event-stream answer, whose end is the end of the connection."""
-    handler.send_response(200)
-    handler.send_header("Content-Type", "text/event-stream")
-    handler.send_header("Cache-Control", "no-cache")
-    handler.send_header("X-Accel-Buffering", "no")
-    handler.send_header("Connection", "close")
-    for name, value in headers.items():
-        handler.send_header(name, value)
-    handler.end_headers()
-    handler.wfile.flush()
-
-
-def respond(handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict[str, str]) -> None:
-    """Send a whole answer; a body that is not empty is JSON."""
-    handler.send_response(status)
-    for name, value in headers.items():
-        handler.send_header(name, value)
-    if body:
-        handler.send_header("Content-Type", "application/json")
-    handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)
 
 
 def stateless_status(response: Message) -> int:

@@ -120,6 +120,7 @@ _REGION = arguments(
     level={"type": "integer", "minimum": 0, "maximum": 9, "default": 0, "x-mcp-header": "Level"},
 )
 _SUM: Message = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
+_SETTINGS: Message = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
 
 TOOLS = (
     Tool("version", "Tell the version of this server", lambda call, given: answer("1.0.0")),
@@ -150,7 +151,7 @@ TOOLS = (
         input=arguments(below={"type": "integer", "minimum": 0, "maximum": 1000, "default": 20}),
         output={"type": "array", "items": {"type": "integer"}},
     ),
-    Tool("settings", "Show the settings", _settings, output={"type": "object"}),
+    Tool("settings", "Show the settings", _settings, output=_SETTINGS),
     Tool("no_content", "Return nothing", lambda call, given: {"content": []}),
     Tool("fail", "Always fail", lambda call, given: failure("This tool always fails.")),
     Tool(

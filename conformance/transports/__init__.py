@@ -16,6 +16,7 @@ from conformance.target import StartError
 
 __all__ = ["Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport"]
 
+
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """Bytes from the target: one line of stdout, one HTTP body, one SSE payload, or the head of an HTTP answer.

@@ -6,6 +6,7 @@ import json
 
 from conformance.reference.faults import (
     features,
+    http,
     jsonrpc,
     lifecycle,
     pagination,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from conformance.reference.faults.base import Fault
     from conformance.reference.server import Server
 
-AREAS = (jsonrpc, lifecycle, versioning, stdio, pagination, tools, resources, prompts, features, stateless)
+AREAS = (jsonrpc, lifecycle, versioning, stdio, pagination, tools, resources, prompts, features, stateless, http)
 FAULTS: dict[str, Fault] = {fault.name: fault for area in AREAS for fault in area.FAULTS}
 
 

@@ -130,9 +130,7 @@ def on_item(method: str, which: str, change: Callable[[Message], Any]) -> Apply:
 
 def on_tool(name: str, change: Callable[[Message], Any]) -> Apply:
     """Change the results of a tool, in place or by returning another one."""
-    return on_result(
-        ("tools/call",), lambda result, call: change(result) if call.params.get("name") == name else None
-    )
+    return on_result(("tools/call",), lambda result, call: change(result) if call.params.get("name") == name else None)
 
 
 def on_error(start: str, change: Callable[[Message, Call | None], Any]) -> Apply:
@@ -201,6 +199,12 @@ def forgiving(test: Callable[[Call], bool], result: Callable[[Call], Message]) -
             raise
 
     return around(serve)
+
+
+def drop(value: Message, *names: str) -> None:
+    """Remove members, if they are there."""
+    for name in names:
+        value.pop(name, None)
 
 
 def die(*ignored: object) -> None:

@@ -1,4 +1,4 @@
-"""Faults in messages, errors and batches."""
+"""Faults in messages, ids, notifications and batches."""
 
 from __future__ import annotations
 
@@ -6,39 +6,27 @@ import json
 import struct
 from itertools import repeat
 
-from conformance.reference.call import Call, Cancelled
+from conformance.reference.call import Call
 from conformance.reference.faults.base import (
     LISTS,
-    UNKNOWN_METHOD,
-    UNKNOWN_TOOL,
     Fault,
-    around,
-    code,
-    die,
-    failing,
-    forgiving,
+    drop,
     on_error,
     on_notification,
     on_response,
     sending,
     setting,
-    several,
-    without,
 )
-from conformance.reference.methods import METHODS
-from conformance.reference.wire import INVALID_PARAMS, Message, RpcError
+from conformance.reference.wire import Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from conformance.reference.call import Channel
-    from conformance.reference.faults.base import Proceed
     from conformance.reference.peer import Peer
     from conformance.reference.server import Server
 
-UNKNOWN = "jsonrpc/unknown-method-refused jsonrpc/unknown-method-code jsonrpc/method-names-case-sensitive"
-UNKNOWN += " jsonrpc/undeclared-feature-refused versioning/removed-methods-unknown transport-http/method-not-found-404"
 TEMPLATES = "resources/templates-list-available resources/templates-list-shape pagination/cursor-accepted"
 TEMPLATES += " jsonrpc/every-request-answered-once jsonrpc/valid-messages"
 
@@ -71,44 +59,6 @@ def _answer_notifications(body: Message) -> Any:
     return lambda server: server.notified.append(hook)
 
 
-def _unknown_method(outcome: Any) -> Any:
-    def serve(call: Call, proceed: Proceed) -> Message | None:
-        return proceed(call) if call.method in METHODS else outcome()
-
-    return around(serve)
-
-
-def _never() -> None:
-    raise Cancelled
-
-
-def _any_case(call: Call, proceed: Proceed) -> Message | None:
-    names = {name.lower(): name for name in METHODS}
-    call.method = names.get(call.method.lower(), call.method)
-    return proceed(call)
-
-
-def _empty_result(call: Call) -> Message:
-    empty: dict[str, Message] = {
-        "resources/read": {"contents": []},
-        "prompts/get": {"messages": []},
-        "tools/call": {"content": []},
-        "completion/complete": {"completion": {"values": []}},
-    }
-    return empty[call.method]
-
-
-def _lacks_params(call: Call) -> bool:
-    needed = {"resources/read": "uri", "prompts/get": "name", "tools/call": "name", "completion/complete": "ref"}
-    return call.method in needed and needed[call.method] not in call.params
-
-
-def _params_demanded(call: Call, proceed: Proceed) -> Message | None:
-    if call.method == "resources/templates/list" and "params" not in call.message:
-        raise RpcError(INVALID_PARAMS, "Invalid params: params is required")
-    return proceed(call)
-
-
 def _latin_1(message: Any) -> bytes:
     return json.dumps(message, ensure_ascii=False).encode("latin-1", "replace")
 
@@ -130,12 +80,6 @@ def _last_word(message: Message, call: Call) -> list[Any]:
     return [message, {"jsonrpc": "2.0", "hello": True}]
 
 
-def _consent_by_error(message: Message, call: Call) -> None:
-    if call.params.get("name") == "ask_consent":
-        message.pop("result", None)
-        message["error"] = {"code": -32042, "message": "Consent is needed", "data": {"elicitations": []}}
-
-
 def _notification_with_id(message: Message, call: Call | None) -> None:
     message["id"] = None
 
@@ -152,7 +96,7 @@ FAULTS = (
         "version-member-missing",
         "jsonrpc/version-member jsonrpc/valid-messages",
         "the answers to list requests lack jsonrpc",
-        on_response(LISTS, lambda message, call: message.pop("jsonrpc") and None),
+        on_response(LISTS, lambda message, call: drop(message, "jsonrpc")),
     ),
     Fault(
         "version-member-number",
@@ -199,47 +143,10 @@ FAULTS = (
         sending(_wrapped_responses),
     ),
     Fault(
-        "result-and-error",
-        f"jsonrpc/result-xor-error {UNKNOWN}",
-        "the error for an unknown method comes with a result as well",
-        on_error(UNKNOWN_METHOD, lambda message, call: message.update(result={})),
-    ),
-    Fault(
-        "error-null",
-        "jsonrpc/result-xor-error",
-        "the result of prompts/list comes with error: null",
-        on_response(("prompts/list",), lambda message, call: message.update(error=None)),
-    ),
-    Fault(
         "result-array",
         f"jsonrpc/result-is-object {TEMPLATES} jsonrpc/result-type-present caching/hints-present",
         "the result of resources/templates/list is an array",
         on_response(("resources/templates/list",), lambda message, call: message.update(result=[])),
-    ),
-    Fault(
-        "error-without-message",
-        "jsonrpc/error-has-code-and-message",
-        "errors have no message",
-        on_error("", lambda message, call: message["error"].pop("message") and None),
-    ),
-    Fault(
-        "error-without-code",
-        f"jsonrpc/error-has-code-and-message jsonrpc/error-code-integer {UNKNOWN}",
-        "the error for an unknown method has no code",
-        on_error(UNKNOWN_METHOD, lambda message, call: message["error"].pop("code") and None),
-    ),
-    Fault(
-        "error-code-text",
-        f"jsonrpc/error-code-integer {UNKNOWN}",
-        "the code of the error for an unknown method is text",
-        code(UNKNOWN_METHOD, "-32601"),
-    ),
-    Fault(
-        "invented-code",
-        "jsonrpc/no-invented-reserved-codes tools/unknown-tool-refused",
-        "an unknown tool gives -32300",
-        code(UNKNOWN_TOOL, -32300),
-        until="2025-11-25",
     ),
     Fault(
         "answers-notifications",
@@ -281,73 +188,6 @@ FAULTS = (
         "every tool call sends the client a ping",
         on_response(("tools/call",), _ping_client),
         since="2026-07-28",
-    ),
-    Fault(
-        "unknown-method-succeeds", UNKNOWN, "an unknown method has an empty result", _unknown_method(lambda: {})
-    ),
-    Fault(
-        "unknown-method-ignored",
-        f"{UNKNOWN} jsonrpc/every-request-answered-once",
-        "a request of an unknown method is not answered",
-        _unknown_method(_never),
-        transports="stdio",
-    ),
-    Fault(
-        "unknown-method-code",
-        "jsonrpc/unknown-method-code jsonrpc/method-names-case-sensitive jsonrpc/undeclared-feature-refused"
-        " versioning/removed-methods-unknown transport-http/method-not-found-404",
-        "an unknown method gives -32603",
-        code(UNKNOWN_METHOD, -32603),
-    ),
-    Fault(
-        "undeclared-feature-internal-error",
-        "jsonrpc/undeclared-feature-refused",
-        "without prompts, prompts/list gives -32603",
-        several(without("prompts"), failing("prompts/list", -32603)),
-    ),
-    Fault(
-        "missing-params-accepted",
-        "jsonrpc/invalid-params-refused tools/malformed-call-refused completion/missing-arguments-refused",
-        "requests without their required params have empty results",
-        forgiving(_lacks_params, _empty_result),
-    ),
-    Fault(
-        "missing-params-code",
-        "jsonrpc/invalid-params-refused tools/malformed-call-refused completion/missing-arguments-refused",
-        "requests without their required params give -32603",
-        code("Invalid params: params.", -32603),
-    ),
-    Fault(
-        "parse-error-code",
-        "jsonrpc/parse-error-code",
-        "what is not JSON gives -32603",
-        code("Parse error", -32603),
-    ),
-    Fault(
-        "parse-error-kills",
-        "jsonrpc/parse-error-code jsonrpc/every-request-answered-once",
-        "what is not JSON ends the process",
-        on_error("Parse error", die),
-        transports="stdio",
-    ),
-    Fault(
-        "invalid-request-code",
-        "jsonrpc/invalid-request-code",
-        "JSON that is no message gives -32603",
-        code("Invalid request", -32603),
-    ),
-    Fault(
-        "params-demanded",
-        "jsonrpc/optional-params-may-be-absent resources/templates-list-available",
-        "resources/templates/list is refused without params",
-        around(_params_demanded),
-        until="2025-11-25",
-    ),
-    Fault(
-        "method-case-ignored",
-        "jsonrpc/method-names-case-sensitive",
-        "methods are found whatever their case",
-        around(_any_case),
     ),
     Fault(
         "latin-1",
@@ -399,7 +239,7 @@ FAULTS = (
         "jsonrpc/result-type-present prompts/list-shape prompts/get-shape prompts/methods-available",
         "results of prompts/list and prompts/get lack resultType",
         on_response(
-            ("prompts/list", "prompts/get"), lambda message, call: message.get("result", {}).pop("resultType", "") and None
+            ("prompts/list", "prompts/get"), lambda message, call: drop(message.get("result", {}), "resultType")
         ),
         since="2026-07-28",
     ),
@@ -408,50 +248,6 @@ FAULTS = (
         "jsonrpc/result-type-known prompts/get-shape",
         "the resultType of prompts/get is done",
         on_response(("prompts/get",), lambda message, call: message.get("result", {}).update(resultType="done")),
-        since="2026-07-28",
-    ),
-    Fault(
-        "legacy-code",
-        "jsonrpc/legacy-code-band-unused tools/unknown-tool-refused",
-        "an unknown tool gives -32001",
-        code(UNKNOWN_TOOL, -32001),
-        since="2026-07-28",
-    ),
-    Fault(
-        "spec-code-invented",
-        "jsonrpc/spec-code-band-only-defined tools/unknown-tool-refused",
-        "an unknown tool gives -32050",
-        code(UNKNOWN_TOOL, -32050),
-        since="2026-07-28",
-    ),
-    Fault(
-        "spec-code-misused",
-        "jsonrpc/spec-codes-as-specified tools/unknown-tool-refused",
-        "an unknown tool gives -32020, without a header in sight",
-        code(UNKNOWN_TOOL, -32020),
-        since="2026-07-28",
-        transports="stdio",
-    ),
-    Fault(
-        "retired-code-32002",
-        "jsonrpc/retired-code-32002-unused resources/not-found-32602 jsonrpc/legacy-code-band-unused"
-        " resources/uri-inputs-validated",
-        "a resource that does not exist gives -32002",
-        code("Resource not found", -32002),
-        since="2026-07-28",
-    ),
-    Fault(
-        "retired-code-32042",
-        "jsonrpc/retired-code-32042-unused jsonrpc/spec-code-band-only-defined",
-        "the tool ask_consent gives -32042",
-        on_response(("tools/call",), _consent_by_error),
-        since="2026-07-28",
-    ),
-    Fault(
-        "application-code-reserved",
-        "jsonrpc/application-codes-outside-reserved tools/unknown-tool-refused",
-        "an unknown tool gives -32300",
-        code(UNKNOWN_TOOL, -32300),
         since="2026-07-28",
     ),
 )

@@ -7,9 +7,11 @@ from itertools import count
 
 from conformance.reference.call import Call
 from conformance.reference.faults.base import (
+    LISTS,
     OPENING,
     Fault,
     around,
+    drop,
     dropped,
     failing,
     instead,
@@ -89,7 +91,7 @@ FAULTS = (
         "initialize-without-server-info",
         f"{COMPLETE} discovery/server-info-shape",
         "the initialize result lacks serverInfo",
-        on_result(("initialize",), lambda result, call: result.pop("serverInfo") and None),
+        on_result(("initialize",), lambda result, call: drop(result, "serverInfo")),
         until="2025-11-25",
     ),
     Fault(
@@ -208,9 +210,8 @@ FAULTS = (
         "discovery/server-info-in-results",
         "no result names the server",
         on_result(
-            (*OPENING, "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read")
-            + ("prompts/list", "prompts/get", "completion/complete"),
-            lambda result, call: result.pop("_meta", {}) and None,
+            (*OPENING, *LISTS, "tools/call", "resources/read", "prompts/get", "completion/complete"),
+            lambda result, call: drop(result, "_meta"),
         ),
         since="2026-07-28",
     ),

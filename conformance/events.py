@@ -1,0 +1,105 @@
+"""What the engine tells while it runs. Reporters consume these; they change nothing of what is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from conformance.model import Frame, Report, Run, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The run begins; nothing has been started yet."""
+
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionFound:
+    """The target speaks `revision`; `server` is what it calls itself (`name`, `version`), empty if it does not say."""
+
+    revision: str
+    transport: str
+    server: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionAbsent:
+    """The target does not speak `revision`; `why` is one line."""
+
+    revision: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """`total` cases are about to be played, over all runs."""
+
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaseEnded:
+    """A case has been played, in `seconds`. `outcome` is the player's word for how; not yet a verdict."""
+
+    revision: str
+    transport: str
+    case: str
+    outcome: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confirming:
+    """`count` cases that failed are about to be put to the test again, each alone on a fresh server."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AreaEnded:
+    """The verdicts of one area in one run are final. `counts` has the keys of `Report.counts`."""
+
+    revision: str
+    transport: str
+    area: str
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """All verdicts of one revision over one transport."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSeen:
+    """A frame went over the wire, in the session called `session`. Told only with `--trace`."""
+
+    revision: str
+    transport: str
+    session: str
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event."""
+
+    report: Report
+
+
+Event = (
+    Started
+    | RevisionFound
+    | RevisionAbsent
+    | Planned
+    | CaseEnded
+    | Confirming
+    | AreaEnded
+    | RunEnded
+    | FrameSeen
+    | Finished
+)

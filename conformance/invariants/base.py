@@ -1,0 +1,29 @@
+"""What the invariants have in common: a session, a ledger, and nothing to do unless they say so."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from conformance.ledger import Ledger
+from conformance.model import Frame
+from conformance.session import Call, Session
+
+
+class Watcher:
+    """See `conformance.invariants.Invariant`; each method does nothing."""
+
+    name: ClassVar[str] = ""
+    requirements: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, session: Session, ledger: Ledger) -> None:
+        self.session = session
+        self.ledger = ledger
+
+    def sent(self, frame: Frame) -> None:
+        """We sent `frame`."""
+
+    def heard(self, frame: Frame, call: Call | None) -> None:
+        """The target sent `frame`."""
+
+    def finish(self) -> None:
+        """The session is closed."""

@@ -1,0 +1,277 @@
+"""Envelope: each message is a well-formed request, notification or response; each request is answered once."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from conformance.expect import TYPES, show
+from conformance.invariants.base import Watcher
+from conformance.ledger import Ledger
+from conformance.model import Frame, Json, Severity
+from conformance.session import MAY_TAKE_LONG, Call, Session, id_key
+
+VALID = "jsonrpc/valid-messages"
+VERSION = "jsonrpc/version-member"
+ONCE = "jsonrpc/every-request-answered-once"
+ECHOED = "jsonrpc/response-id-echoed"
+XOR = "jsonrpc/result-xor-error"
+OBJECT = "jsonrpc/result-is-object"
+MEMBERS = "jsonrpc/error-has-code-and-message"
+CODE = "jsonrpc/error-code-integer"
+SILENT = "jsonrpc/notification-never-answered"
+NO_ID = "jsonrpc/notification-without-id"
+REQUEST_ID = "jsonrpc/server-request-id-valid"
+REUSED = "jsonrpc/server-request-id-not-reused"
+NO_BATCH = "jsonrpc/no-batch-emitted"
+NO_REQUESTS = "jsonrpc/no-server-requests"
+
+
+def is_id(value: Json) -> bool:
+    """Whether a value may be the id of a request: a string or an integer."""
+    return TYPES["string"](value) or TYPES["integer"](value)
+
+
+class Envelope(Watcher):
+    """See the module."""
+
+    name = "envelope"
+    requirements: ClassVar[tuple[str, ...]] = (
+        VALID,
+        VERSION,
+        ONCE,
+        ECHOED,
+        XOR,
+        OBJECT,
+        MEMBERS,
+        CODE,
+        SILENT,
+        NO_ID,
+        REQUEST_ID,
+        REUSED,
+        NO_BATCH,
+        NO_REQUESTS,
+    )
+
+    def __init__(self, session: Session, ledger: Ledger) -> None:
+        super().__init__(session, ledger)
+        self._last_sent: Frame | None = None
+        self._illegal = False
+        self._server_ids: dict[str, Frame] = {}
+        self._strays: list[Frame] = []
+
+    def sent(self, frame: Frame) -> None:
+        """Remember what could be answered."""
+        if not isinstance(frame.message, dict) or "method" in frame.message or frame.illegal:
+            self._last_sent = frame
+        self._illegal = self._illegal or frame.illegal
+
+    def heard(self, frame: Frame, call: Call | None) -> None:
+        """Judge one message."""
+        message = frame.message
+        if isinstance(message, list) and frame.part is None:
+            self._broke(NO_BATCH, "an array of messages was sent", "single messages", "an array", frame)
+            return
+        if not isinstance(message, dict) or (frame.channel == "body" and (frame.status or 200) >= 400 and not call):
+            return
+        self.ledger.held(NO_BATCH)
+        if message.get("jsonrpc") == "2.0":
+            self.ledger.held(VERSION)
+        else:
+            actual = show(message["jsonrpc"]) if "jsonrpc" in message else "no jsonrpc member"
+            self._broke(VERSION, 'a message does not say jsonrpc "2.0"', '"2.0"', actual, frame)
+        if "method" in message:
+            self._asked(frame, message)
+        elif "result" in message or "error" in message:
+            self._answered(frame, message, call)
+        else:
+            what = "a message is neither request, notification nor response"
+            self._broke(VALID, what, "method, result or error", show(message), frame)
+
+    # -- what the server asks and tells
+
+    def _asked(self, frame: Frame, message: dict[str, Any]) -> None:
+        method, identifier = message["method"], message.get("id")
+        if not isinstance(method, str):
+            self._broke(VALID, "the method of a message is no string", "a string", show(method), frame)
+            return
+        if "params" in message and not isinstance(message["params"], dict):
+            self._broke(VALID, "the params of a message are no object", "an object", show(message["params"]), frame)
+        else:
+            self.ledger.held(VALID)
+        if "result" in message or "error" in message:
+            self._broke(VALID, "a message is request and response at once", "one of them", show(message), frame)
+        if method.startswith("notifications/"):
+            if "id" in message:
+                self._broke(NO_ID, "a notification has an id", "no id member", f"id {show(identifier)}", frame)
+            else:
+                self.ledger.held(NO_ID)
+        elif "id" in message:
+            self._server_request(frame, identifier)
+
+    def _server_request(self, frame: Frame, identifier: Json) -> None:
+        if self.session.revision.era == "stateless":
+            self._broke(NO_REQUESTS, "the server sends a request", "no requests", show(frame.message), frame)
+            return
+        if not is_id(identifier):
+            self._broke(
+                REQUEST_ID, "a request of the server has no valid id", "a string or an integer", show(identifier), frame
+            )
+            return
+        self.ledger.held(REQUEST_ID)
+        key = id_key(identifier)
+        known = self._server_ids.setdefault(key, frame)
+        if known is not frame and known.data != frame.data:
+            self.ledger.broke(
+                REUSED,
+                "the server uses the id of an earlier request again",
+                expected="an id not used before",
+                actual=f"id {key} again",
+                frames=(known, frame),
+            )
+        elif len(self._server_ids) > 1:
+            self.ledger.held(REUSED)
+
+    # -- what the server answers
+
+    def _answered(self, frame: Frame, message: dict[str, Any], call: Call | None) -> None:
+        self._content(frame, message, call)
+        if call is None:
+            self._stray(frame, message)
+            return
+        held = self.ledger.held
+        if call.answers:
+            self.ledger.broke(
+                ONCE,
+                f"{call.method} is answered twice",
+                expected="exactly one response",
+                actual="a second response with the same id",
+                frames=(*call.proof, frame),
+            )
+        elif not call.excused:
+            held(ONCE)
+        if isinstance(message.get("id"), float):
+            self.ledger.broke(
+                ECHOED,
+                "an integer id comes back with a fraction",
+                expected=f"id {show(call.id)}",
+                actual=f"id {show(message['id'])}",
+                frames=(call.sent, frame),
+                ceiling=Severity.WARNING,
+            )
+        else:
+            held(ECHOED)
+        if self.session.revision.era == "stateless":
+            held(NO_REQUESTS)
+
+    def _content(self, frame: Frame, message: dict[str, Any], call: Call | None) -> None:
+        proof = (call.sent if call else None, frame)
+        held, broke = self.ledger.held, self.ledger.broke
+        if "result" in message and "error" in message:
+            nulled = next((name for name in ("error", "result") if message[name] is None), "")
+            what = f'a response has "{nulled}": null beside the other' if nulled else "a response has result and error"
+            broke(XOR, what, expected="exactly one of result and error", actual=show(message), frames=proof)
+            if nulled != "error":
+                return
+        else:
+            held(XOR)
+        if "error" not in message or message["error"] is None:
+            if isinstance(message.get("result"), dict):
+                held(OBJECT)
+                held(VALID)
+            else:
+                broke(
+                    OBJECT,
+                    "a result is no object",
+                    expected="an object",
+                    actual=show(message.get("result")),
+                    frames=proof,
+                )
+            return
+        self._error(message["error"], proof)
+
+    def _error(self, error: Json, proof: tuple[Frame | None, Frame]) -> None:
+        lacking = (
+            ["code", "message"]
+            if not isinstance(error, dict)
+            else [name for name in ("code", "message") if name not in error]
+        )
+        if lacking or not isinstance(error["message"], str):
+            what = f"an error lacks {' and '.join(lacking)}" if lacking else "the message of an error is no string"
+            self.ledger.broke(
+                MEMBERS, what, expected="an integer code and a string message", actual=show(error), frames=proof
+            )
+        else:
+            self.ledger.held(MEMBERS)
+        if "code" in lacking:
+            return
+        if TYPES["integer"](error["code"]):
+            self.ledger.held(CODE)
+            self.ledger.held(VALID)
+        else:
+            self.ledger.broke(
+                CODE, "an error code is no integer", expected="an integer", actual=show(error["code"]), frames=proof
+            )
+
+    def _stray(self, frame: Frame, message: dict[str, Any]) -> None:
+        """A response whose id is that of no request of ours."""
+        unidentified = message.get("id") is None
+        if unidentified and ("error" in message) and (self._illegal or frame.channel != "stdout"):
+            return  # the answer to something unreadable, as JSON-RPC wants it
+        last = self._last_sent
+        after = last is not None and isinstance(last.message, dict) and "id" not in last.message
+        if after and unidentified and not self._illegal and last is not None:
+            self.ledger.broke(
+                SILENT,
+                f"the notification {last.message['method']} is answered",
+                expected="no response to a notification",
+                actual=show(message),
+                frames=(last, frame),
+            )
+            return
+        self._strays.append(frame)
+
+    def finish(self) -> None:
+        """Judge what only the end shows: requests without an answer, answers without a request."""
+        waiting = [call for call in self.session.calls.values() if not call.answers and not call.excused]
+        for stray in self._strays:
+            call = _meant(stray, waiting)
+            self.ledger.broke(
+                ECHOED,
+                "a response has an id that no request has"
+                + (f"; it answers {call.method} with id {show(call.id)}" if call else ""),
+                expected=f"id {show(call.id)}" if call else "the id of a request",
+                actual=f"id {show(stray.message['id'])}" if "id" in stray.message else "no id",
+                frames=(call.sent if call else None, stray),
+            )
+            if call is not None:
+                waiting.remove(call)
+        for call in waiting:
+            self._unanswered(call)
+
+    def _unanswered(self, call: Call) -> None:
+        ended = self.session.ended
+        slow = call.lost.startswith("no answer within")
+        if not call.lost or call.sent.illegal:
+            return
+        if slow and call.method in MAY_TAKE_LONG:
+            self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}; --timeout gives it longer")
+            return
+        if call.head is not None and (call.head.status or 200) >= 400:
+            return  # refused by HTTP: no JSON-RPC answer is due
+        actual = call.lost if slow or ended is None else ended.reason
+        self.ledger.broke(
+            ONCE, f"{call.method} is not answered", expected="exactly one response", actual=actual, frames=(call.sent,)
+        )
+
+    def _broke(self, requirement: str, what: str, expected: str, actual: str, frame: Frame) -> None:
+        self.ledger.broke(requirement, what, expected=expected, actual=actual, frames=(frame,))
+
+
+def _meant(stray: Frame, waiting: list[Call]) -> Call | None:
+    """The unanswered request that a response with a foreign id most likely answers."""
+    identifier = stray.message.get("id")
+    for call in waiting:
+        if str(call.id) == str(identifier):
+            return call
+    earlier = [call for call in waiting if call.sent.number < stray.number]
+    return earlier[-1] if earlier else None

@@ -1,0 +1,50 @@
+"""Shutdown: a stdio server ends by itself when its input is closed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from conformance.invariants.base import Watcher
+
+IMPLIED = "transport-stdio/exits-on-stdin-close-implied"
+SAID = "transport-stdio/exits-on-stdin-close"
+
+
+class Shutdown(Watcher):
+    """See the module. The requirement changed its id and basis with the stateless era."""
+
+    name = "shutdown"
+    requirements: ClassVar[tuple[str, ...]] = (IMPLIED, SAID)
+
+    def finish(self) -> None:
+        """Judge how the process went."""
+        session = self.session
+        ending = session.ending
+        if (
+            session.transport.name != "stdio"
+            or ending is None
+            or not session.opened
+            or ending.how in ("died", "remote")
+        ):
+            return
+        requirement = SAID if session.revision.era == "stateless" else IMPLIED
+        if ending.how == "closed":
+            self.ledger.held(requirement)
+            if ending.orphans:
+                self._broke(
+                    requirement, "the server leaves processes behind", f"left: {', '.join(ending.orphans)[:300]}"
+                )
+            return
+        after = f"{session.limits.shutdown:g} s after its stdin was closed"
+        step = "SIGTERM ended it" if ending.how == "terminated" else "it ignored SIGTERM too and was killed"
+        self._broke(requirement, "the server does not exit when its stdin is closed", f"it still ran {after}; {step}")
+
+    def _broke(self, requirement: str, what: str, actual: str) -> None:
+        frames = [frame for frame in self.session.trace if frame.origin == "us"][-1:]
+        self.ledger.broke(
+            requirement,
+            what,
+            expected="the process ends by itself, with all its children",
+            actual=actual,
+            frames=frames,
+        )

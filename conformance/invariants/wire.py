@@ -1,0 +1,149 @@
+"""Wire: every result, notification and server request fits its type in the session's revision; so does what we send."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from conformance.invariants.base import Watcher
+from conformance.invariants.rules import PRESENT, RULES, UNIONS
+from conformance.ledger import Ledger
+from conformance.model import Frame, Json
+from conformance.requirements import load
+from conformance.revisions import REVISIONS
+from conformance.session import Call, Session
+from conformance.wire_schemas import Problem, WireSchemas, for_revision
+
+RESPECTED = "versioning/negotiated-version-respected"
+META = "meta/meta-is-object"
+
+
+class SuiteError(Exception):
+    """We sent a message that its revision does not allow, without saying that it is illegal: our own bug."""
+
+
+class Wire(Watcher):
+    """See the module. Which requirement a problem breaks is said by the table in `rules.py`."""
+
+    name = "wire"
+    requirements: ClassVar[tuple[str, ...]] = tuple(
+        dict.fromkeys([rule for _, _, rule in RULES] + [rule for _, _, rule in PRESENT] + [RESPECTED, META])
+    )
+
+    def __init__(self, session: Session, ledger: Ledger) -> None:
+        super().__init__(session, ledger)
+        self._schemas: WireSchemas = for_revision(session.revision.date)
+        self._stateless = session.revision.era == "stateless"
+
+    # -- ours
+
+    def sent(self, frame: Frame) -> None:
+        """Our own frames are checked too, unless they are wrong on purpose. Raises SuiteError."""
+        if frame.illegal or not frame.readable:
+            return
+        for message in frame.message if isinstance(frame.message, list) else [frame.message]:
+            problems = self._our_problems(message)
+            if problems:
+                raise SuiteError(f"{problems[0].message} in {frame.data[:300]!r}")
+
+    def _our_problems(self, message: Json) -> list[Problem]:
+        if not isinstance(message, dict) or "method" not in message:
+            return []
+        kind = "base#JSONRPCRequest" if "id" in message else "base#JSONRPCNotification"
+        problems = self._schemas.problems(kind, message)
+        method = self._schemas.method(message["method"])
+        if problems or method is None:
+            return problems
+        type_ref = method.request if "id" in message else method.notification
+        return self._schemas.problems(type_ref, message) if type_ref else []
+
+    # -- theirs
+
+    def heard(self, frame: Frame, call: Call | None) -> None:
+        """Validate a message against the type that its method gives it."""
+        message = frame.message
+        if not isinstance(message, dict):
+            return
+        if "method" in message:
+            self._asked_or_told(frame, message)
+        elif call is not None and isinstance(message.get("result"), dict) and "error" not in message:
+            self._result(frame, message["result"], call)
+
+    def _asked_or_told(self, frame: Frame, message: dict[str, Json]) -> None:
+        method = self._schemas.method(message["method"]) if isinstance(message["method"], str) else None
+        if method is None or (method.kind == "notification") is ("id" in message):
+            return
+        if method.kind == "input_request" or not isinstance(message.get("params", {}), dict):
+            return
+        type_ref = method.request if "id" in message else method.notification
+        if type_ref is None:
+            return
+        self._judge(method.name, self._schemas.problems(type_ref, message), message, (frame,))
+
+    def _result(self, frame: Frame, result: Json, call: Call) -> None:
+        method = self._schemas.method(call.method)
+        if method is None:
+            return
+        task = isinstance(call.params, dict) and "task" in call.params
+        type_ref = method.result_type(result, stateless=self._stateless, task=task)
+        if type_ref is None:
+            return
+        problems = self._schemas.problems(type_ref, result)
+        name = f"{call.method} {result['resultType']}" if result.get("resultType") == "input_required" else call.method
+        self._judge(name, problems, result, (call.sent, frame))
+
+    def _judge(self, method: str, problems: list[Problem], document: Json, proof: tuple[Frame, ...]) -> None:
+        broken: set[str] = set()
+        folded: dict[tuple[str, str], tuple[Problem, int]] = {}
+        for problem in problems:
+            rule = self._rule(method, problem, document)
+            broken.add(rule)
+            key = (rule, re.sub(r"\[\d+\]", "[…]", problem.message))
+            first, count = folded.get(key, (problem, 0))
+            folded[key] = (first, count + 1)
+        for (rule, _), (problem, count) in folded.items():
+            where = f"; the same in {count - 1} other places" if count > 1 else ""
+            self.ledger.broke(
+                rule,
+                f"the {'params' if len(proof) == 1 else 'result'} of {method}: "
+                + re.sub(r"\[\d+\]", "[…]", problem.message.split(" is ")[0])
+                + " does not fit its schema",
+                expected=problem.expected,
+                actual=problem.message + where,
+                frames=proof,
+            )
+        for name, present, rule in PRESENT:
+            if name.match(method) and rule not in broken and _reaches(document, present):
+                self.ledger.held(rule)
+
+    def _rule(self, method: str, problem: Problem, document: Json) -> str:
+        path = "/".join("*" if isinstance(step, int) else str(step) for step in problem.path)
+        if UNIONS.search(path) and self._later(method, document, problem):
+            return RESPECTED
+        for name, pattern, rule in RULES:
+            if name.match(method) and pattern.search(path) and self._schemas.revision in load()[rule].levels:
+                return rule
+        return "jsonrpc/valid-messages"
+
+    def _later(self, method: str, document: Json, problem: Problem) -> bool:
+        """Whether a later revision would allow what this one does not."""
+        for revision in REVISIONS:
+            if revision.date <= self._schemas.revision or revision.era == "stateless":
+                continue
+            later = for_revision(revision.date)
+            known = later.method(method)
+            if known is None or known.result is None:
+                continue
+            if not any(p.path[: len(problem.path)] == problem.path for p in later.problems(known.result, document)):
+                return True
+        return False
+
+
+def _reaches(document: Json, path: tuple[str, ...]) -> bool:
+    """Whether there is something at `path`; `*` stands for any element of an array."""
+    if not path:
+        return True
+    step, rest = path[0], path[1:]
+    if step == "*":
+        return isinstance(document, list) and any(_reaches(element, rest) for element in document)
+    return isinstance(document, dict) and step in document and _reaches(document[step], rest)

@@ -1,0 +1,207 @@
+"""The lists of a server as probes see them: walked to the end, compared, watched for changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from conformance.model import Frame, Json, Severity
+from conformance.probes import Bench
+from conformance.probes.outcome import answered, shown
+from conformance.session import Call, Session, encode
+from conformance.survey import LISTS, MAX_PAGES
+
+KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
+"""List → the member that identifies an item."""
+
+
+def capability(name: str) -> str:
+    """The capability that a list belongs to."""
+    return "resources" if name == "templates" else name
+
+
+def declared(bench: Bench) -> list[str]:
+    """The lists that the server declared."""
+    return [name for name in LISTS if bench.survey.declares(capability(name))]
+
+
+@dataclass(slots=True)
+class Walk:
+    """All pages of one list. `problem` says why the walk did not come to the end, "" if it did."""
+
+    pages: list[Call]
+    items: list[Json]
+    problem: str = ""
+
+    def keys(self, name: str) -> list[str]:
+        """What identifies the items, in order; items without it are left out."""
+        return [item[KEYS[name]] for item in self.items if isinstance(item.get(KEYS[name]), str)]
+
+    @property
+    def proof(self) -> tuple[Frame, ...]:
+        """The last two requests and their answers."""
+        return tuple(frame for call in self.pages[-2:] for frame in call.proof)
+
+
+def walk(session: Session, name: str) -> Walk:
+    """Follow the cursors of the list `name` to the end, to a refusal, or until a cursor comes again."""
+    method, member = LISTS[name]
+    found = Walk([], [])
+    cursor: Json = None
+    seen: set[str] = set()
+    for _ in range(MAX_PAGES):
+        call = session.request(method, None if cursor is None else {"cursor": cursor})
+        found.pages.append(call)
+        if not isinstance(call.result, dict):
+            found.problem = "it is refused" if call.error is not None else "it is not answered by a result"
+            return found
+        items = call.result.get(member)
+        found.items += [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        cursor = call.result.get("nextCursor")
+        if not isinstance(cursor, str):
+            return found
+        if cursor in seen:
+            found.problem = f"its nextCursor {cursor!r} has come before"
+            return found
+        seen.add(cursor)
+    return found
+
+
+def judge_uniqueness(bench: Bench, name: str, requirement: str) -> None:
+    """No two items of the list may have the same name or URI; a duplicate must show in two walks."""
+    keys = [item.get(KEYS[name]) for item in getattr(bench.survey, name)]
+    if len(keys) < 2:
+        bench.ledger.inconclusive(requirement, f"the server lists fewer than two {name}")
+        return
+    if len(set(map(str, keys))) == len(keys):
+        bench.ledger.held(requirement)
+        return
+    walks = [walk(bench.session, name) for _ in range(2)]
+    twice = [set(_repeated(each.keys(name))) for each in walks]
+    both = sorted(twice[0] & twice[1])
+    if not both:
+        bench.ledger.held(requirement)
+        return
+    bench.ledger.broke(
+        requirement,
+        f"the list of {name} has the same {KEYS[name]} more than once",
+        expected=f"each {KEYS[name]} once",
+        actual=", ".join(map(repr, both[:5])),
+        frames=[frame for call in walks[0].pages for frame in call.proof],
+    )
+
+
+def _repeated(keys: list[str]) -> Iterator[str]:
+    return (key for key, count in Counter(keys).items() if count > 1)
+
+
+def judge_independence(bench: Bench, name: str, requirement: str) -> None:
+    """Two fresh connections and the present one list the same; a difference must show three times.
+
+    What changes by itself or for everybody is no difference: the first list is asked for again.
+    """
+    other = bench.connect(open=False, shared=bench.session.transport.name == "http")
+    for attempt in range(3):
+        here, there, again = (walk(session, name) for session in (bench.session, other, bench.session))
+        for each in (here, there, again):
+            if each.problem:
+                answered(bench, each.pages[-1], requirement)
+                bench.ledger.inconclusive(requirement, f"the list of {name} cannot be walked: {each.problem}")
+                return
+        sets = [set(each.keys(name)) for each in (here, there, again)]
+        if sets[0] == sets[1]:
+            bench.ledger.held(requirement)
+            return
+        if sets[0] == sets[2] and attempt == 2:
+            difference = ", ".join(sorted(sets[0] ^ sets[1])[:5])
+            bench.ledger.broke(
+                requirement,
+                f"two connections see different {name}",
+                expected="the same list on every connection",
+                actual=f"only one of them sees {difference}",
+                frames=(*here.proof, *there.proof),
+            )
+            return
+    bench.ledger.inconclusive(requirement, f"the list of {name} changes all the time")
+
+
+@dataclass(slots=True)
+class Watch:
+    """What can be seen of lists and resources, before and after tools are called."""
+
+    lists: dict[str, list[str]]
+    contents: dict[str, str]
+
+
+def look(bench: Bench, uris: list[str]) -> Watch:
+    """The lists that the server announces changes of, and what `uris` hold."""
+    lists = {name: sorted(walk(bench.session, name).keys(name)) for name in declared(bench) if announces(bench, name)}
+    contents = {}
+    for uri in uris:
+        call = bench.session.request("resources/read", {"uri": uri})
+        if isinstance(call.result, dict):
+            contents[uri] = encode(call.result.get("contents")).decode("utf-8", "replace")
+    return Watch(lists, contents)
+
+
+def announces(bench: Bench, name: str) -> bool:
+    """Whether the server declared to announce changes of the list."""
+    return bench.survey.declares(f"{capability(name)}.listChanged")
+
+
+def judge_announcements(bench: Bench, before: Watch, after: Watch, start: int, proof: list[Frame]) -> None:
+    """Each list that changed needs a notification since frame `start`."""
+    heard = [f for f in bench.session.since(start) if f.origin == "target" and isinstance(f.message, dict)]
+    for name in before.lists:
+        kind = capability(name)
+        requirement = f"{kind}/list-change-announced"
+        if before.lists[name] == after.lists.get(name):
+            bench.ledger.inconclusive(requirement, f"no tool that was called changed the list of {name}")
+        elif any(f.message.get("method") == f"notifications/{kind}/list_changed" for f in heard):
+            bench.ledger.held(requirement)
+        else:
+            difference = sorted(set(before.lists[name]) ^ set(after.lists.get(name, [])))
+            bench.ledger.broke(
+                requirement,
+                f"the list of {name} changed without notifications/{kind}/list_changed",
+                expected=f"notifications/{kind}/list_changed, since {kind}.listChanged is declared",
+                actual=f"silence; changed: {', '.join(difference[:5])}",
+                frames=proof[-4:],
+            )
+    for uri, contents in before.contents.items():
+        _judge_update(bench, uri, contents != after.contents.get(uri, contents), heard, proof)
+
+
+def _judge_update(bench: Bench, uri: str, changed: bool, heard: list[Frame], proof: list[Frame]) -> None:
+    requirement = "resources/update-announced"
+    told = [f.message.get("params") for f in heard if f.message.get("method") == "notifications/resources/updated"]
+    if not changed:
+        return
+    if any(isinstance(params, dict) and str(params.get("uri", "")).startswith(uri) for params in told):
+        bench.ledger.held(requirement)
+        return
+    bench.ledger.broke(
+        requirement,
+        "a subscribed resource changed without notifications/resources/updated",
+        expected=f"notifications/resources/updated for {uri}",
+        actual="silence",
+        frames=proof[-4:],
+    )
+
+
+def judge_listing(bench: Bench, call: Call, requirement: str, ceiling: Severity | None = None) -> None:
+    """A list method of a declared feature must bring a result."""
+    if not answered(bench, call, requirement):
+        return
+    if call.error is None:
+        bench.ledger.held(requirement)
+        return
+    bench.ledger.broke(
+        requirement,
+        f"{call.method} is refused",
+        expected="a result",
+        actual=shown(call),
+        frames=call.proof,
+        ceiling=ceiling,
+    )

@@ -1,0 +1,86 @@
+"""Probes of frames that are no JSON-RPC message; each on a process of its own. Part of the area jsonrpc."""
+
+from __future__ import annotations
+
+from conformance.model import Frame, Severity
+from conformance.probes import Bench, probe
+from conformance.probes.outcome import stray
+
+MALFORMED = "jsonrpc/parse-error-code"
+INVALID = "jsonrpc/invalid-request-code"
+
+
+@probe("jsonrpc.not-json", MALFORMED)
+def not_json(bench: Bench) -> None:
+    """HTTP: a body that is not JSON. Over stdio the fuzz campaign does it."""
+    _wrong_frame(bench, MALFORMED, b'{"jsonrpc": "2.0", "id": 900001,', (-32700, -32600))
+
+
+@probe("jsonrpc.invalid-requests", INVALID)
+def invalid_requests(bench: Bench) -> None:
+    """JSON that is no JSON-RPC message."""
+    for data in (b'{"id":900001,"method":"ping"}', b'{"jsonrpc":"2.0","id":900002,"method":7}'):
+        _wrong_frame(bench, INVALID, data, (-32600,))
+        if not bench.session.alive:
+            return
+
+
+def _wrong_frame(bench: Bench, requirement: str, data: bytes, codes: tuple[int, ...]) -> None:
+    session = bench.session
+    start = session.position
+    calls = session.raw(data)
+    if session.transport.name == "http":
+        session.wait(*calls)
+        while session.alive and not any(f.channel == "head" for f in session.since(start)):
+            before = session.position
+            session.listen(session.limits.quiet)
+            if session.position == before:
+                break
+    sentinel = session.hear_out()
+    frames = tuple(session.since(start))
+    if sentinel is None or not sentinel.answers:
+        ended = session.ended
+        bench.ledger.broke(
+            requirement,
+            "the server did not survive a frame that is no request",
+            expected="silence or an error, and the server lives on",
+            actual=ended.reason if ended else "the next request is not answered",
+            frames=frames[:2],
+            ceiling=Severity.WARNING,
+        )
+        return
+    statuses = [f.status for f in frames if f.channel == "head" and f.exchange == frames[0].exchange]
+    answers = [f for f in frames if isinstance(f.message, dict) and f.origin == "target" and stray(f, sentinel)]
+    if statuses and statuses[0] is not None and statuses[0] >= 500:
+        _wrong_answer(bench, requirement, frames, f"HTTP status {statuses[0]}", codes)
+    elif not answers and statuses:
+        bench.ledger.held(requirement)
+    elif not answers:
+        bench.ledger.inconclusive(requirement, "the server stays silent, which is allowed over stdio")
+    for frame in answers:
+        error = frame.message.get("error")
+        code = error.get("code") if isinstance(error, dict) else None
+        if code in codes:
+            bench.ledger.held(requirement)
+        else:
+            actual = f"error {code}" if error is not None else "a result"
+            ceiling = Severity.ADVICE if error is not None else Severity.WARNING
+            _wrong_answer(bench, requirement, (frames[0], frame), actual, codes, ceiling)
+
+
+def _wrong_answer(
+    bench: Bench,
+    requirement: str,
+    frames: tuple[Frame, ...],
+    actual: str,
+    codes: tuple[int, ...],
+    ceiling: Severity = Severity.WARNING,
+) -> None:
+    bench.ledger.broke(
+        requirement,
+        "a frame that is no request is answered otherwise",
+        expected=f"error {codes[0]}",
+        actual=actual,
+        frames=frames,
+        ceiling=ceiling,
+    )

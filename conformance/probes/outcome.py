@@ -1,0 +1,104 @@
+"""How a request of a probe ended, and what to write down when it ended without a response."""
+
+from __future__ import annotations
+
+from conformance.model import Frame, Json, Severity
+from conformance.probes import Bench
+from conformance.session import Call, encode
+
+UNANSWERED = "jsonrpc/every-request-answered-once"
+MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete")
+"""Methods behind which an author's own code runs: no answer in time proves nothing."""
+
+NO_SUCH_METHOD = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+ASKS_URL = -32042
+LACKS_CAPABILITY = -32021
+
+
+def answered(bench: Bench, call: Call, *requirements: str) -> bool:
+    """Whether `call` has a response; if not, what that means for `requirements` is written down.
+
+    Silence where a request was wrong on purpose breaks them. The silence to a good one is the envelope invariant's
+    to judge, and blocks them.
+    """
+    if call.answers:
+        return True
+    status = call.head.status if call.head is not None else None
+    for requirement in requirements:
+        if status is not None and 400 <= status < 500:
+            why = f"{call.method} is refused with HTTP status {status} and no JSON-RPC response"
+            bench.ledger.inconclusive(requirement, why)
+        elif call.sent.illegal:
+            bench.ledger.broke(
+                requirement,
+                f"{call.method} is not answered",
+                expected="an error",
+                actual=shown(call),
+                frames=call.proof,
+            )
+        elif call.method in MAY_TAKE_LONG and bench.session.alive:
+            bench.ledger.inconclusive(requirement, f"{call.method}: {call.lost}; --timeout gives it longer")
+        else:
+            bench.ledger.block(requirement, UNANSWERED)
+    return False
+
+
+def succeeded(call: Call) -> bool:
+    """Whether the answer is a result that does not say that a tool failed."""
+    return isinstance(call.result, dict) and call.result.get("isError") is not True
+
+
+def complete(call: Call) -> bool:
+    """Whether the answer is a final result: no request for input and no task."""
+    result = call.result
+    if not isinstance(result, dict):
+        return False
+    return result.get("resultType", "complete") == "complete" and "task" not in result
+
+
+def code_of(call: Call) -> Json:
+    """The code of the error response, None if there is none."""
+    return call.error.get("code") if isinstance(call.error, dict) else None
+
+
+def shown(call: Call) -> str:
+    """What came of `call`, for people; shortened."""
+    if call.answers:
+        text = encode(call.response).decode("utf-8", "replace")
+        return text if len(text) <= 300 else text[:300] + "…"
+    return call.lost or "no response"
+
+
+def stray(frame: Frame, sentinel: Call) -> bool:
+    """Whether the target sent a response here that is not the sentinel's."""
+    message = frame.message
+    if frame.origin == "us" or not isinstance(message, dict) or "method" in message:
+        return False
+    return bool(message.get("id") != sentinel.id)
+
+
+def expect_refusal(bench: Bench, requirement: str, call: Call, *, codes: tuple[int, ...], soft: Severity) -> None:
+    """`call` must be refused: success breaks `requirement`, and so does a code not in `codes`, at most as `soft`."""
+    if not answered(bench, call, requirement):
+        return
+    if call.error is None:
+        bench.ledger.broke(
+            requirement,
+            f"{call.method} succeeds where it has to be refused",
+            expected=f"error {codes[0]}",
+            actual=shown(call),
+            frames=call.proof,
+        )
+    elif codes and code_of(call) not in codes:
+        bench.ledger.broke(
+            requirement,
+            f"{call.method} is refused with another code",
+            expected=f"error {codes[0]}",
+            actual=shown(call),
+            frames=call.proof,
+            ceiling=soft,
+        )
+    else:
+        bench.ledger.held(requirement)

@@ -1,0 +1,128 @@
+"""Structured content of tool results: against the tool's outputSchema, and against the text beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from conformance.model import Json, Severity
+from conformance.probes import Bench
+from conformance.session import Call, encode
+
+CONFORMS = "tools/structured-content-conforms"
+TEXT_COPY = "tools/structured-content-text-copy"
+
+DIALECTS = {
+    "https://json-schema.org/draft/2020-12/schema": "Draft202012Validator",
+    "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
+    "http://json-schema.org/draft-07/schema": "Draft7Validator",
+    "http://json-schema.org/draft-06/schema": "Draft6Validator",
+    "http://json-schema.org/draft-04/schema": "Draft4Validator",
+}
+
+
+class Undecidable(Exception):
+    """The schema cannot be used to judge; the text says why."""
+
+
+def breach(schema: Json, value: Json, revision: str) -> str:
+    """Why `value` breaks `schema`, "" if it does not. Raises Undecidable. References to other documents are not fetched.
+
+    Without `$schema` it is 2020-12; before 2025-11-25, which says so first, draft-07 will do as well.
+    """
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    if named is not None:
+        dialects = [DIALECTS.get(str(named).rstrip("#"), "")]
+    else:
+        dialects = ["Draft202012Validator", *(["Draft7Validator"] if revision < "2025-11-25" else [])]
+    problems = [_breach(dialect, schema, value, named) for dialect in dialects]
+    return "" if "" in problems else problems[0]
+
+
+def _breach(dialect: str, schema: Json, value: Json, named: Json) -> str:
+    import jsonschema
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    if not dialect:
+        raise Undecidable(f"its outputSchema is of a dialect not known here: {named}")
+    kind = getattr(jsonschema, dialect)
+    try:
+        kind.check_schema(schema)
+        error = jsonschema.exceptions.best_match(kind(schema, registry=Registry()).iter_errors(value))
+    except jsonschema.exceptions.SchemaError as wrong:
+        raise Undecidable(f"its outputSchema is no valid JSON Schema: {wrong.message[:200]}") from None
+    except (Unresolvable, re.error, RecursionError) as wrong:
+        raise Undecidable(f"its outputSchema cannot be applied: {str(wrong)[:200]}") from None
+    return "" if error is None else f"{error.json_path}: {error.message[:200]}"
+
+
+def judge_structure(bench: Bench, tool: Json, call: Call) -> None:
+    """A complete result without isError of a tool with outputSchema needs structuredContent that fits."""
+    schema = tool.get("outputSchema")
+    if schema is None:
+        return
+    if "structuredContent" not in call.result:
+        bench.ledger.broke(
+            CONFORMS,
+            f"tool {tool.get('name')!r} has an outputSchema and returns no structuredContent",
+            expected="structuredContent that fits the outputSchema",
+            actual="none",
+            frames=call.proof,
+        )
+        return
+    try:
+        wrong = breach(schema, call.result["structuredContent"], bench.session.revision.date)
+    except Undecidable as reason:
+        bench.ledger.inconclusive(CONFORMS, f"tool {tool.get('name')!r}: {reason}")
+        return
+    if not wrong:
+        bench.ledger.held(CONFORMS)
+        return
+    bench.ledger.broke(
+        CONFORMS,
+        f"the structuredContent of tool {tool.get('name')!r} breaks its outputSchema",
+        expected=encode(schema).decode("utf-8", "replace")[:300],
+        actual=wrong,
+        frames=call.proof,
+    )
+
+
+def judge_text_copy(bench: Bench, tool: Json, call: Call) -> None:
+    """Beside structuredContent some text block holds the same as JSON. From 2026-07-28 other text is only advised against."""
+    if "structuredContent" not in call.result:
+        return
+    texts = list(_texts(call.result))
+    if any(_same(text, call.result["structuredContent"]) for text in texts):
+        bench.ledger.held(TEXT_COPY)
+        return
+    prose = bool(texts) and bench.session.revision.date >= "2026-07-28"
+    bench.ledger.broke(
+        TEXT_COPY,
+        f"tool {tool.get('name')!r} returns structuredContent without a copy as text",
+        expected="a text block that holds the structured content as JSON",
+        actual=f"text: {texts[0][:200]}" if texts else "no text block",
+        frames=call.proof,
+        ceiling=Severity.ADVICE if prose else None,
+    )
+
+
+def _texts(result: Json) -> Iterator[str]:
+    content = result.get("content")
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
+            yield block["text"]
+
+
+def _same(text: str, value: Json) -> bool:
+    # FastMCP wraps what is no object as {"result": …} and leaves the text bare.
+    accepted = [value]
+    if isinstance(value, dict) and set(value) == {"result"}:
+        accepted.append(value["result"])
+    if text in [each for each in accepted if isinstance(each, str)]:
+        return True
+    try:
+        return any(json.loads(text) == each for each in accepted)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,371 @@
+"""Probes of the area tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.model import Frame, Json, Severity
+from conformance.probes import Bench, probe
+from conformance.probes.lists import (
+    judge_announcements,
+    judge_independence,
+    judge_listing,
+    judge_uniqueness,
+    look,
+    walk,
+)
+from conformance.probes.outcome import (
+    ASKS_URL,
+    INVALID_PARAMS,
+    LACKS_CAPABILITY,
+    NO_SUCH_METHOD,
+    answered,
+    code_of,
+    complete,
+    shown,
+    succeeded,
+)
+from conformance.probes.structured import CONFORMS, TEXT_COPY, judge_structure, judge_text_copy
+from conformance.session import Call
+from conformance.survey import Unavailable, arguments_for
+
+MAX_CALLS = 100
+MAX_TIMEOUTS = 3
+FEW = 5
+"""How many tools a probe tries that needs only one."""
+
+AVAILABLE = "tools/methods-available"
+EXECUTION_ERROR = "tools/execution-error-as-result"
+EMBEDDED = "tools/embedded-resource-needs-capability"
+VALIDATED = "tools/inputs-validated"
+INPUT_ERROR = "tools/input-errors-as-result"
+OPTIONAL = "tools/arguments-optional"
+MALFORMED = "tools/malformed-call-refused"
+CASE = "tools/name-case-sensitive"
+SAFE_ONLY = "no tool may be called: none is annotated readOnlyHint; name one with --call-tool"
+ASKING = ("jsonrpc/server-request-id-valid", "jsonrpc/server-request-id-not-reused")
+
+
+@probe("tools.list", AVAILABLE)
+def listing(bench: Bench) -> None:
+    """tools/list of a declared feature."""
+    judge_listing(bench, bench.session.request("tools/list"), AVAILABLE)
+
+
+@probe("tools.names", "tools/name-unique")
+def names(bench: Bench) -> None:
+    """Tool names over all pages."""
+    judge_uniqueness(bench, "tools", "tools/name-unique")
+
+
+def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
+    """Tools that may be called, each with the params of a good call. Raises Unavailable if there is none."""
+    tools = bench.survey.callable_tools
+    if not tools:
+        raise Unavailable(SAFE_ONLY)
+    found = False
+    for tool in tools[:MAX_CALLS]:
+        execution = tool.get("execution")
+        if isinstance(execution, dict) and execution.get("taskSupport") == "required":
+            continue
+        try:
+            params = {"name": tool.get("name"), "arguments": arguments_for(tool)}
+        except Unavailable:
+            continue
+        found = True
+        yield tool, params
+    if not found:
+        raise Unavailable("no tool that may be called has arguments that can be made up")
+
+
+def call_each(bench: Bench) -> Iterator[tuple[Json, Call]]:
+    """Call each tool that may be called; those that answer. Gives up after MAX_TIMEOUTS tools that do not."""
+    late = 0
+    for tool, params in callable_tools(bench):
+        call = bench.session.request("tools/call", params)
+        if call.answers:
+            yield tool, call
+            continue
+        if not bench.session.alive:
+            return
+        bench.session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+        late += 1
+        if late == MAX_TIMEOUTS:
+            return
+
+
+@probe("tools.call-each", AVAILABLE, EXECUTION_ERROR, CONFORMS, TEXT_COPY, EMBEDDED)
+def results(bench: Bench) -> None:
+    """Each tool that may be called, with the smallest arguments. The shape of its result is the wire invariant's."""
+    count = 0
+    for tool, call in call_each(bench):
+        count += 1
+        _judge_error(bench, tool, call)
+        if complete(call) and succeeded(call):
+            judge_structure(bench, tool, call)
+            judge_text_copy(bench, tool, call)
+        if isinstance(call.result, dict):
+            _judge_embedded(bench, tool, call)
+    if not count:
+        raise Unavailable("no tool that was called has answered")
+    ledger = bench.ledger
+    ledger.inconclusive(EXECUTION_ERROR, "no tool that was called has failed")
+    ledger.inconclusive(CONFORMS, "no tool that was called has an outputSchema and succeeds")
+    ledger.inconclusive(TEXT_COPY, "no tool that was called returns structuredContent")
+    ledger.inconclusive(EMBEDDED, "no tool that was called embeds a resource")
+
+
+def _judge_error(bench: Bench, tool: Json, call: Call) -> None:
+    if isinstance(call.result, dict):
+        if call.result.get("isError") is True:
+            bench.ledger.held(EXECUTION_ERROR)
+        return
+    code = code_of(call)
+    if code == NO_SUCH_METHOD:
+        bench.ledger.broke(
+            AVAILABLE,
+            f"tools/call of the listed tool {tool.get('name')!r} is refused as an unknown method",
+            expected="a result",
+            actual=shown(call),
+            frames=call.proof,
+            ceiling=Severity.WARNING,
+        )
+    elif call.error is not None and code not in (INVALID_PARAMS, ASKS_URL, LACKS_CAPABILITY):
+        bench.ledger.broke(
+            EXECUTION_ERROR,
+            f"the failure of tool {tool.get('name')!r} is a protocol error",
+            expected="a result with isError: true",
+            actual=shown(call),
+            frames=call.proof,
+            ceiling=Severity.WARNING,
+        )
+
+
+def _judge_embedded(bench: Bench, tool: Json, call: Call) -> None:
+    content = call.result.get("content")
+    blocks = content if isinstance(content, list) else []
+    if not any(isinstance(block, dict) and block.get("type") == "resource" for block in blocks):
+        return
+    if bench.survey.declares("resources"):
+        bench.ledger.held(EMBEDDED)
+        return
+    bench.ledger.broke(
+        EMBEDDED,
+        f"tool {tool.get('name')!r} embeds a resource, and the capability resources is not declared",
+        expected="the capability resources",
+        actual=shown(call),
+        frames=call.proof,
+    )
+
+
+@probe("tools.call-each-asking", *ASKING)
+def asking(bench: Bench) -> None:
+    """Each tool that may be called, by a client with every capability. What the server asks is the invariants' to judge."""
+    start = bench.session.position
+    for _ in call_each(bench):
+        pass
+    asked = [f for f in bench.session.since(start) if f.origin == "target" and _is_request(f)]
+    for requirement in ASKING:
+        bench.ledger.inconclusive(requirement, "no tool that was called asks the client for anything")
+        if len(asked) == 1:
+            bench.ledger.inconclusive(requirement, "the server asked only once")
+
+
+def _is_request(frame: Frame) -> bool:
+    return isinstance(frame.message, dict) and "method" in frame.message and "id" in frame.message
+
+
+@probe(
+    "tools.effects",
+    "tools/list-change-announced",
+    "resources/list-change-announced",
+    "prompts/list-change-announced",
+    "resources/update-announced",
+)
+def effects(bench: Bench) -> None:
+    """Lists and subscribed resources before and after each tool that may be called."""
+    uris = _subscribe(bench)
+    before = look(bench, uris)
+    if not before.lists and not uris:
+        return
+    start = bench.session.position
+    proof = [frame for _, call in call_each(bench) for frame in call.proof]
+    bench.session.hear_out()
+    after = look(bench, uris)
+    if after != before:
+        bench.session.listen(bench.session.limits.quiet)
+    for uri in uris:
+        bench.session.request("resources/unsubscribe", {"uri": uri})
+    judge_announcements(bench, before, after, start, proof)
+    bench.ledger.inconclusive("resources/update-announced", "no tool that was called changed a listed resource")
+
+
+def _subscribe(bench: Bench) -> list[str]:
+    if not bench.survey.declares("resources.subscribe") or bench.session.revision.era != "handshake":
+        return []
+    uris = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)][:10]
+    calls = [bench.session.request("resources/subscribe", {"uri": uri}) for uri in uris]
+    return [uri for uri, call in zip(uris, calls, strict=True) if isinstance(call.result, dict)]
+
+
+@probe("tools.missing-arguments", VALIDATED, INPUT_ERROR)
+def missing_arguments(bench: Bench) -> None:
+    """Tools that may be called, without their required arguments."""
+    tried = 0
+    for tool in bench.survey.callable_tools:
+        schema = tool.get("inputSchema")
+        required = schema.get("required") if isinstance(schema, dict) else None
+        if not (isinstance(required, list) and required) or tried == FEW:
+            continue
+        tried += 1
+        call = bench.session.request("tools/call", {"name": tool.get("name"), "arguments": {}})
+        if answered(bench, call, VALIDATED, INPUT_ERROR):
+            _judge_validation(bench, tool, call)
+        elif not bench.session.alive:
+            return
+    if not tried:
+        raise Unavailable("no tool that may be called has a required argument; name one with --call-tool")
+
+
+def _judge_validation(bench: Bench, tool: Json, call: Call) -> None:
+    ledger, revision = bench.ledger, bench.session.revision.date
+    if succeeded(call):
+        ledger.broke(
+            VALIDATED,
+            f"tool {tool.get('name')!r} succeeds without its required arguments",
+            expected="an error or a result with isError: true, since the inputSchema requires "
+            + ", ".join(map(repr, tool["inputSchema"]["required"][:5])),
+            actual=shown(call),
+            frames=call.proof,
+            ceiling=Severity.WARNING if revision >= "2026-07-28" or _defaults(tool) else None,
+        )
+        ledger.block(INPUT_ERROR, VALIDATED)
+        return
+    ledger.held(VALIDATED)
+    if call.error is None:
+        ledger.held(INPUT_ERROR)
+        return
+    ledger.broke(
+        INPUT_ERROR,
+        f"tool {tool.get('name')!r} refuses its arguments by a protocol error",
+        expected="a result with isError: true, which the model can read",
+        actual=shown(call),
+        frames=call.proof,
+        ceiling=Severity.ADVICE if revision >= "2026-07-28" else Severity.WARNING,
+    )
+
+
+def _defaults(tool: Json) -> bool:
+    """Whether the server may fill in what is missing: each required argument has a default, so only the schema is odd."""
+    schema = tool["inputSchema"]
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    described = [properties.get(name) for name in schema["required"] if isinstance(name, str)]
+    return bool(described) and all(isinstance(each, dict) and "default" in each for each in described)
+
+
+@probe("tools.arguments-absent", OPTIONAL)
+def arguments_absent(bench: Bench) -> None:
+    """A tool that needs no arguments, with empty ones and with none."""
+    tried = 0
+    for tool, params in callable_tools(bench):
+        if params["arguments"] or tried == FEW:
+            continue
+        tried += 1
+        empty = bench.session.request("tools/call", params)
+        if not (empty.answers and succeeded(empty) and complete(empty)):
+            continue
+        without = bench.session.request("tools/call", {"name": tool.get("name")})
+        if not answered(bench, without, OPTIONAL):
+            return
+        if succeeded(without):
+            bench.ledger.held(OPTIONAL)
+            return
+        bench.ledger.broke(
+            OPTIONAL,
+            f"tool {tool.get('name')!r} succeeds with arguments {{}} and fails without the member",
+            expected="the same as with arguments {}",
+            actual=shown(without),
+            frames=(*empty.proof, *without.proof),
+            ceiling=Severity.WARNING,
+        )
+        return
+    raise Unavailable("no tool that may be called succeeds without arguments")
+
+
+@probe("tools.malformed-calls", MALFORMED)
+def malformed_calls(bench: Bench) -> None:
+    """tools/call without name; and with arguments that are no object, of a tool that may be called."""
+    wrong: list[Json] = [{"arguments": {}}]
+    wrong += [{"name": tool.get("name"), "arguments": "x"} for tool in bench.survey.callable_tools[:1]]
+    for params in wrong:
+        call = bench.session.request("tools/call", params, illegal=True)
+        if not answered(bench, call, MALFORMED):
+            continue
+        if call.error is not None:
+            bench.ledger.held(MALFORMED)
+            continue
+        what = "without a name" if "name" not in params else "with arguments that are no object"
+        bench.ledger.broke(
+            MALFORMED,
+            f"tools/call {what} is not refused by an error",
+            expected="an error response, such as -32602",
+            actual=shown(call),
+            frames=call.proof,
+            ceiling=None if succeeded(call) else Severity.ADVICE,
+        )
+
+
+@probe("tools.name-case", CASE)
+def name_case(bench: Bench) -> None:
+    """A tool that may be called and succeeds, under its name with the case swapped."""
+    known = {tool.get("name") for tool in bench.survey.tools}
+    for tool, params in callable_tools(bench):
+        swapped = str(tool.get("name")).swapcase()
+        if swapped in known:
+            continue
+        proper = bench.session.request("tools/call", params)
+        if not (proper.answers and succeeded(proper)):
+            continue
+        call = bench.session.request("tools/call", {**params, "name": swapped})
+        if not answered(bench, call, CASE):
+            return
+        if not succeeded(call):
+            bench.ledger.held(CASE)
+            return
+        bench.ledger.broke(
+            CASE,
+            f"tool {tool.get('name')!r} is also found as {swapped!r}",
+            expected="the answer for an unknown tool",
+            actual=shown(call),
+            frames=call.proof,
+        )
+        return
+    raise Unavailable("no tool that may be called succeeds and has a name with letters")
+
+
+@probe("tools.independence", "tools/list-independent-of-connection")
+def independence(bench: Bench) -> None:
+    """The list on two connections."""
+    judge_independence(bench, "tools", "tools/list-independent-of-connection")
+
+
+@probe("tools.order", "tools/list-order-deterministic")
+def order(bench: Bench) -> None:
+    """The list three times; while the set is the same, so is the order."""
+    requirement = "tools/list-order-deterministic"
+    walks = [walk(bench.session, "tools") for _ in range(3)]
+    keys = [each.keys("tools") for each in walks]
+    if any(each.problem for each in walks) or any(sorted(each) != sorted(keys[0]) for each in keys):
+        bench.ledger.inconclusive(requirement, "the list of tools changes, or cannot be walked to its end")
+    elif all(each == keys[0] for each in keys):
+        bench.ledger.held(requirement)
+    else:
+        other = next(i for i, each in enumerate(keys) if each != keys[0])
+        bench.ledger.broke(
+            requirement,
+            "the same tools come in another order",
+            expected=", ".join(keys[0][:10]),
+            actual=", ".join(keys[other][:10]),
+            frames=(*walks[0].pages[0].proof, *walks[other].pages[0].proof),
+        )

@@ -1,0 +1,167 @@
+"""Faults in prompts."""
+
+from __future__ import annotations
+
+import os
+
+from conformance.reference.call import Call
+from conformance.reference.faults.base import (
+    Fault,
+    code,
+    drop,
+    dropped,
+    failing,
+    forgiving,
+    on_item,
+    on_result,
+    undeclared,
+)
+from conformance.reference.prompts import Prompt
+from conformance.reference.shape import text
+from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from conformance.reference.faults.base import Apply
+    from conformance.reference.server import Server
+
+SHAPE = "prompts/list-shape"
+GET = "prompts/get-shape"
+
+
+def _member(name: str, value: Any) -> Apply:
+    return on_item("prompts/list", "hello", lambda item: item.update({name: value}))
+
+
+def _first_twice(result: Message, call: Call) -> None:
+    result["prompts"].append(result["prompts"][0])
+
+
+def _content_array(result: Message, call: Call) -> None:
+    for message in result["messages"]:
+        message["content"] = [message["content"]]
+
+
+def _system_role(result: Message, call: Call) -> None:
+    for message in result["messages"]:
+        message["role"] = "system"
+
+
+def _unknown(call: Call) -> bool:
+    return call.method == "prompts/get" and call.params.get("name") not in call.server.prompts
+
+
+def _incomplete(call: Call) -> bool:
+    return call.method == "prompts/get" and call.params.get("name") in ("greet", "summarize")
+
+
+def _something(call: Call) -> Message:
+    return {"messages": [{"role": "user", "content": text("Say hello.")}]}
+
+
+def _of_this_process(server: Server) -> None:
+    name = f"process_{os.getpid()}"
+    server.prompts[name] = Prompt(name, "Say hello", lambda values: [])
+
+
+FAULTS = (
+    Fault(
+        "prompts-undeclared",
+        "prompts/capability-declared jsonrpc/undeclared-feature-refused discovery/only-declared-notifications",
+        "there are prompts, but the capability is not declared",
+        undeclared("prompts"),
+    ),
+    Fault(
+        "prompts-list-unknown",
+        "prompts/methods-available jsonrpc/optional-params-may-be-absent pagination/invalid-cursor-refused"
+        " pagination/invalid-cursor-survived",
+        "prompts/list is an unknown method",
+        failing("prompts/list", METHOD_NOT_FOUND),
+    ),
+    Fault("prompt-arguments-null", SHAPE, "a prompt has arguments: null", _member("arguments", None)),
+    Fault("prompt-title-number", SHAPE, "a prompt's description is a number", _member("description", 5)),
+    Fault(
+        "prompt-listed-twice",
+        "prompts/name-unique",
+        "the first prompt of each page is listed twice",
+        on_result(("prompts/list",), _first_twice),
+    ),
+    Fault(
+        "prompt-content-array",
+        f"{GET} content/known-types",
+        "the content of prompt messages is an array",
+        on_result(("prompts/get",), _content_array),
+    ),
+    Fault(
+        "prompt-role-system",
+        GET,
+        "the role of prompt messages is system",
+        on_result(("prompts/get",), _system_role),
+    ),
+    Fault(
+        "prompt-without-messages",
+        GET,
+        "the result of prompts/get has no messages",
+        on_result(("prompts/get",), lambda result, call: drop(result, "messages")),
+    ),
+    Fault(
+        "unknown-prompt-succeeds",
+        "prompts/unknown-name-refused",
+        "a prompt that does not exist has messages",
+        forgiving(_unknown, _something),
+    ),
+    Fault(
+        "unknown-prompt-code",
+        "prompts/unknown-name-refused",
+        "a prompt that does not exist gives -32603",
+        code("Unknown prompt", INTERNAL_ERROR),
+    ),
+    Fault(
+        "missing-argument-accepted",
+        "prompts/missing-argument-refused prompts/arguments-validated jsonrpc/invalid-params-refused",
+        "a prompt is filled without its required argument",
+        forgiving(_incomplete, _something),
+    ),
+    Fault(
+        "missing-argument-code",
+        "prompts/missing-argument-refused prompts/arguments-validated",
+        "a prompt without its required argument gives -32603",
+        code("Missing argument", INTERNAL_ERROR),
+    ),
+    Fault(
+        "prompt-arguments-unchecked",
+        "prompts/arguments-validated prompts/missing-argument-refused jsonrpc/invalid-params-refused",
+        "whatever arguments a prompt is given, it is filled",
+        forgiving(_incomplete, _something),
+    ),
+    Fault(
+        "prompt-error-code",
+        "prompts/internal-error-32603",
+        "a prompt that fails gives code 500",
+        code("Internal error: this prompt", 500),
+    ),
+    Fault(
+        "prompts-change-unannounced",
+        "prompts/list-change-announced",
+        "changes of the prompt list are not announced",
+        dropped("notifications/prompts/list_changed"),
+        until="2025-11-25",
+    ),
+    Fault(
+        "prompts-change-untold",
+        "prompts/list-change-announced-to-subscribers",
+        "changes of the prompt list are not announced",
+        dropped("notifications/prompts/list_changed"),
+        since="2026-07-28",
+    ),
+    Fault(
+        "prompts-by-process",
+        "prompts/list-independent-of-connection",
+        "every process lists a prompt of its own",
+        _of_this_process,
+        since="2026-07-28",
+        transports="stdio",
+    ),
+)

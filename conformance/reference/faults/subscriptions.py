@@ -1,0 +1,134 @@
+"""Faults in subscriptions."""
+
+from __future__ import annotations
+
+from conformance.reference.call import Call, Cancelled
+from conformance.reference.faults.base import (
+    Fault,
+    drop,
+    failing,
+    forgiving,
+    instead,
+    on_notification,
+    on_response,
+    sending,
+)
+from conformance.reference.stateless import SUBSCRIPTION
+from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message, RpcError, notification
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from conformance.reference.faults.base import Proceed
+
+NEW = "2026-07-28"
+ACK = "notifications/subscriptions/acknowledged"
+
+
+def _late_acknowledgment(message: Message, call: Call | None) -> Any:
+    changed = notification("notifications/tools/list_changed", {"_meta": message["params"]["_meta"]})
+    return [changed, message]
+
+
+def _everything(message: Message, call: Call | None) -> None:
+    granted = message["params"]["notifications"]
+    granted.update(toolsListChanged=True, promptsListChanged=True, resourcesListChanged=True)
+
+
+def _subscription_text(message: Message, call: Call | None) -> None:
+    meta = message.get("params", {}).get("_meta", {})
+    if SUBSCRIPTION in meta:
+        meta[SUBSCRIPTION] = f"subscription-{meta[SUBSCRIPTION]}"
+
+
+def _subscription_unnamed(message: Message, call: Call | None) -> None:
+    drop(message.get("params", {}).get("_meta", {}), SUBSCRIPTION)
+
+
+def _unsolicited(message: Message, call: Call) -> Any:
+    return [notification("notifications/tools/list_changed"), message]
+
+
+def _one_listener(call: Call, proceed: Proceed) -> Message | None:
+    if any(getattr(peer, "listeners", None) for peer in call.server.peers):
+        raise RpcError(INTERNAL_ERROR, "Internal error: there is a subscription already")
+    return proceed(call)
+
+
+def _any_filter(call: Call) -> bool:
+    return call.method == "subscriptions/listen"
+
+
+def _never(call: Call) -> Message:
+    raise Cancelled
+
+
+FAULTS = (
+    Fault(
+        "listen-unknown",
+        "subscriptions/listen-supported",
+        "subscriptions/listen is an unknown method although list changes are declared",
+        failing("subscriptions/listen", METHOD_NOT_FOUND),
+        since=NEW,
+    ),
+    Fault(
+        "acknowledgment-late",
+        "subscriptions/acknowledged-first",
+        "a change is announced before the acknowledgment",
+        on_notification(ACK, _late_acknowledgment),
+        since=NEW,
+    ),
+    Fault(
+        "acknowledgment-empty",
+        "subscriptions/acknowledgment-shape",
+        "the acknowledgment says nothing",
+        on_notification(ACK, lambda message, call: drop(message["params"], "notifications")),
+        since=NEW,
+    ),
+    Fault(
+        "acknowledgment-generous",
+        "subscriptions/acknowledgment-within-request",
+        "the acknowledgment grants more than was requested",
+        on_notification(ACK, _everything),
+        since=NEW,
+    ),
+    Fault(
+        "subscription-id-text",
+        "subscriptions/subscription-id-equals-request-id subscriptions/acknowledged-first"
+        " subscriptions/listen-supported",
+        "the subscription id is not the id of the request",
+        sending(_subscription_text),
+        since=NEW,
+    ),
+    Fault(
+        "subscription-id-missing",
+        "subscriptions/subscription-id-present subscriptions/acknowledged-first subscriptions/listen-supported"
+        " subscriptions/no-unsolicited-changes",
+        "notifications of a subscription do not carry its id",
+        sending(_subscription_unnamed),
+        since=NEW,
+    ),
+    Fault(
+        "changes-unsolicited",
+        "subscriptions/no-unsolicited-changes transport-http/sse-notifications-related",
+        "tool calls announce changes to those who do not listen",
+        on_response(("tools/call",), _unsolicited),
+        since=NEW,
+    ),
+    Fault(
+        "one-subscription-only",
+        "subscriptions/concurrent-subscriptions-independent",
+        "a second subscription is refused",
+        instead("subscriptions/listen", _one_listener),
+        since=NEW,
+    ),
+    Fault(
+        "filter-not-needed",
+        "subscriptions/filter-required",
+        "a subscription without filter is not refused",
+        forgiving(_any_filter, _never),
+        since=NEW,
+        transports="stdio",
+    ),
+)
