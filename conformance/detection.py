@@ -22,7 +22,8 @@ PATIENCE = 5.0
 class Attempt:
     """One try to open a session in a revision.
 
-    `stage` is open if `spoken`. `silent` means that no answer of any kind came.
+    `stage` is open if `spoken`. `silent` means that no answer of any kind came, and `lost` why. `fatal` means that
+    the target could not be started.
     """
 
     revision: Revision
@@ -32,8 +33,12 @@ class Attempt:
     offered: str = ""
     silent: bool = False
     fatal: bool = False
+    lost: str = ""
     seconds: float = 0.0
 
+
+FRAMING = 1.0
+"""Seconds in which a silent server may show that it speaks with Content-Length headers."""
 
 Begin = Callable[[Revision], Stage]
 
@@ -51,8 +56,37 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
     except NotSpoken as reason:
         call = reason.call
         silent = call is None or (not call.answers and (call.head is None or call.head.status is None))
-        return Attempt(revision, stage, reason=str(reason), offered=reason.offered, silent=silent)
+        if call is not None:
+            call.excused = True  # a server that does not open cannot be tested; that is no finding
+        lost = call.lost + _diagnosis(stage) if silent and call is not None else ""
+        why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
+        return Attempt(revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost)
     return Attempt(revision, stage, spoken=True, seconds=time.monotonic() - began)
+
+
+def _diagnosis(stage: Stage) -> str:
+    """What else can be said about a server that does not answer its opening request."""
+    session = stage.session
+    if not session.alive or session.transport.name != "stdio":
+        return ""
+    if _reads_content_length(stage):
+        return (
+            "; it wants Content-Length headers, as the Language Server Protocol does: MCP frames messages by newlines"
+        )
+    said = [line for line in session.transport.stderr().splitlines() if line.strip()][-3:]
+    return f"; its stderr ends with: {' | '.join(said)[-600:]}" if said else "; its stderr is empty"
+
+
+def _reads_content_length(stage: Stage) -> bool:
+    """Whether the server, silent to lines, answers a ping that is framed by headers."""
+    session = stage.session
+    session.observers.clear()  # what an illegal frame brings about is a hint, no finding
+    start = session.position
+    body = b'{"jsonrpc":"2.0","id":"framed","method":"ping"}'
+    session.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    session.listen(FRAMING)
+    heard = b"\n".join(frame.data for frame in session.since(start) if frame.origin == "target")
+    return b"content-length:" in heard.lower()
 
 
 def attempts(
@@ -116,9 +150,9 @@ def _newest(first: Attempt, begin: Begin, limits: tuple[Limits, Limits]) -> Iter
         yield attempt(BY_DATE[first.offered], begin, limits[1])
 
 
-def discard(failed: Attempt) -> Ledger | None:
+def discard(failed: Attempt) -> Ledger:
     """Close the attempt's session; what its invariants wrote down."""
     if failed.stage is None:
-        return None
+        return Ledger()
     failed.stage.close()
     return failed.stage.ledger

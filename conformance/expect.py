@@ -1,8 +1,17 @@
-"""The closed matching language of the cases.
+"""The closed matching language of the cases: what a pattern means, and how a mismatch is told.
 
-A literal equals itself, type included (1 and 1.0 are the same number, true is none); an object matches at least the
-named members; an array matches element by element. Words: `$type`, `$any`, `$not`, `$absent`, `$present`, `$matches`,
-`$each`, `$schema`, `$saved`. A wish for another word is answered with a probe.
+A literal equals itself, type included (1 and 1.0 are one number, `true` is none). An object matches at least the
+named members, an array element by element. An object of $-words matches where all of its words do:
+
+- `$type: name` or a list of names, as in JSON Schema: null, boolean, integer (300000.0 is one), number, string, array, object
+- `$any: [pattern, …]` one of them matches
+- `$not: pattern` there is a value, and it does not match
+- `$absent: true` there is no value: no such member or, at the top, no response at all. Nothing else matches that
+- `$present: true` there is a value, null included
+- `$matches: regex` a string in which the regular expression is found
+- `$each: pattern` an array all of whose elements match
+- `$schema: schema` valid under the JSON Schema, 2020-12 unless it says otherwise; nothing is fetched
+- `$saved: name` equals what a step saved under that name
 """
 
 from __future__ import annotations
@@ -11,255 +20,357 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from enum import Enum
+from functools import cache
 from typing import Any
 
 from conformance.model import Json
 
-SHOWN = 200
-"""Characters of a value that an explanation shows."""
+Place = tuple[str | int, ...]
 
 
-class _Absent:
-    def __repr__(self) -> str:
-        return "nothing"
+class _Absent(Enum):
+    ABSENT = "absent"
 
 
-ABSENT: Any = _Absent()
-"""The value of a member that is not there, and of an answer that did not come."""
+ABSENT: Json = _Absent.ABSENT
+"""The value of a member that is missing, or of a response that did not come."""
+
+LONGEST = 200
+"""How much of a value a mismatch shows, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Where a value does not match: `path` like `error.code`, what the pattern wants there, what is there."""
+    """The first place where a value does not match.
+
+    `path` is like `result.tools[0].name`, empty for the whole value. `expected` renders the pattern there, `actual`
+    the value, at most LONGEST characters of it.
+    """
 
     path: str
     expected: str
     actual: str
 
 
-TYPES: dict[str, Callable[[Json], bool]] = {
-    "object": lambda v: isinstance(v, dict),
-    "array": lambda v: isinstance(v, list),
-    "string": lambda v: isinstance(v, str),
-    "boolean": lambda v: isinstance(v, bool),
-    "null": lambda v: v is None,
-    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
-    "integer": lambda v: not isinstance(v, bool) and (isinstance(v, int) or (isinstance(v, float) and v.is_integer())),
-}
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """What is wrong with a pattern, and where in it."""
+
+    place: Place
+    what: str
 
 
-def match(pattern: Json, value: Json, saved: Mapping[str, Json]) -> Mismatch | None:
-    """None if `value` matches, else the first place where it does not. The pattern must have passed check_pattern."""
-    return _match(pattern, value, saved, "")
+_NOTHING_SAVED: Mapping[str, Json] = {}
 
 
-def _match(pattern: Json, value: Json, saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    if isinstance(pattern, dict):
-        words = [name for name in pattern if name.startswith("$")]
-        for word in words:
-            wrong = _WORDS[word](pattern[word], value, saved, path)
-            if wrong is not None:
-                return wrong
-        return None if words else _match_members(pattern, value, saved, path)
+def match(pattern: Json, value: Json, saved: Mapping[str, Json] = _NOTHING_SAVED) -> Mismatch | None:
+    """None if `value` matches `pattern`, else the first mismatch.
+
+    `saved` are the values that `$saved` may name; KeyError for another. The pattern must be free of flaws.
+    """
+    return _match(pattern, value, saved, ())
+
+
+def _match(pattern: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    if _is_words(pattern):
+        for word, argument in pattern.items():
+            mismatch = _WORDS[word].match(argument, value, saved, place)
+            if mismatch is not None:
+                return mismatch
+        return None
     if value is ABSENT:
-        return Mismatch(path, render(pattern), "nothing")
+        return _mismatch(place, render(pattern), value)
+    if isinstance(pattern, dict):
+        if not isinstance(value, dict):
+            return _mismatch(place, render(pattern), value)
+        return _first(_match(part, value.get(name, ABSENT), saved, (*place, name)) for name, part in pattern.items())
     if isinstance(pattern, list):
         if not isinstance(value, list) or len(value) != len(pattern):
-            return Mismatch(path, render(pattern), show(value))
-        return _first(_match(p, v, saved, f"{path}[{i}]") for i, (p, v) in enumerate(zip(pattern, value, strict=True)))
-    return None if same(pattern, value) else Mismatch(path, render(pattern), show(value))
-
-
-def _match_members(pattern: dict[str, Json], value: Json, saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    if not isinstance(value, dict):
-        return Mismatch(path, render(pattern), show(value))
-    for name, wanted in pattern.items():
-        here = f"{path}.{name}" if path else name
-        wrong = _match(wanted, value.get(name, ABSENT), saved, here)
-        if wrong is not None:
-            return wrong
-    return None
-
-
-def same(one: Json, other: Json) -> bool:
-    """Whether two JSON values are equal, booleans never being numbers."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return type(one) is type(other) and one == other or _both_numbers(one, other) and one == other
-
-
-def _both_numbers(one: Json, other: Json) -> bool:
-    return isinstance(one, (int, float)) and isinstance(other, (int, float))
+            return _mismatch(place, render(pattern), value)
+        pairs = enumerate(zip(pattern, value, strict=True))
+        return _first(_match(part, element, saved, (*place, i)) for i, (part, element) in pairs)
+    return None if _equal(pattern, value) else _mismatch(place, render(pattern), value)
 
 
 def _first(mismatches: Iterator[Mismatch | None]) -> Mismatch | None:
-    return next((wrong for wrong in mismatches if wrong is not None), None)
+    return next((mismatch for mismatch in mismatches if mismatch is not None), None)
 
 
-# -- the words: (argument, value, saved, path) → Mismatch or None
+def _mismatch(place: Place, expected: str, value: Json) -> Mismatch:
+    return Mismatch(path_text(place), expected, shorten(value))
 
 
-def _type(argument: Json, value: Json, _saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    names = argument if isinstance(argument, list) else [argument]
-    if value is not ABSENT and any(TYPES[name](value) for name in names):
-        return None
-    return Mismatch(path, render({"$type": argument}), show(value))
+def _is_words(pattern: Json) -> bool:
+    return isinstance(pattern, dict) and any(name.startswith("$") for name in pattern)
 
 
-def _any(argument: Json, value: Json, saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    if any(_match(option, value, saved, path) is None for option in argument):
-        return None
-    return Mismatch(path, render({"$any": argument}), show(value))
+def _equal(one: Json, other: Json) -> bool:
+    """Whether two JSON values are the same; 1 and 1.0 are, 1 and true are not."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(member, other[name]) for name, member in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    numbers = _type_of(one) == _type_of(other) == "number"
+    return bool(one == other and (numbers or type(one) is type(other)))
 
 
-def _not(argument: Json, value: Json, saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    if _match(argument, value, saved, path) is not None:
-        return None
-    return Mismatch(path, render({"$not": argument}), show(value))
+def _type_of(value: Json) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return "number"
+    return _TYPES.get(type(value), "")
 
 
-def _absent(argument: Json, value: Json, _saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    return None if (value is ABSENT) is argument else Mismatch(path, render({"$absent": argument}), show(value))
-
-
-def _present(argument: Json, value: Json, _saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    return None if (value is not ABSENT) is argument else Mismatch(path, render({"$present": argument}), show(value))
-
-
-def _matches(argument: Json, value: Json, _saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    if isinstance(value, str) and re.search(argument, value):
-        return None
-    return Mismatch(path, render({"$matches": argument}), show(value))
-
-
-def _each(argument: Json, value: Json, saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    if not isinstance(value, list):
-        return Mismatch(path, render({"$each": argument}), show(value))
-    return _first(_match(argument, element, saved, f"{path}[{i}]") for i, element in enumerate(value))
-
-
-def _schema(argument: Json, value: Json, _saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    if value is not ABSENT and _validator(json.dumps(argument, sort_keys=True)).is_valid(value):
-        return None
-    return Mismatch(path, render({"$schema": argument}), show(value))
-
-
-def _saved(argument: Json, value: Json, saved: Mapping[str, Json], path: str) -> Mismatch | None:
-    if value is not ABSENT and argument in saved and same(saved[argument], value):
-        return None
-    return Mismatch(path, f"the saved {argument}, {show(saved.get(argument, ABSENT))}", show(value))
-
-
-_WORDS: dict[str, Callable[[Json, Json, Mapping[str, Json], str], Mismatch | None]] = {
-    "$type": _type,
-    "$any": _any,
-    "$not": _not,
-    "$absent": _absent,
-    "$present": _present,
-    "$matches": _matches,
-    "$each": _each,
-    "$schema": _schema,
-    "$saved": _saved,
+_TYPES = {
+    type(None): "null",
+    bool: "boolean",
+    str: "string",
+    list: "array",
+    dict: "object",
 }
+_TYPE_NAMES = (*_TYPES.values(), "number", "integer")
 
 
-@lru_cache(maxsize=256)
+# -- the words
+
+
+def _match_type(names: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    allowed = [names] if isinstance(names, str) else names
+    actual = _type_of(value)
+    integer = actual == "number" and value == value // 1
+    if actual in allowed or (integer and "integer" in allowed):
+        return None
+    return _mismatch(place, _render_type(names), value)
+
+
+def _match_any(patterns: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    if any(_match(pattern, value, saved, place) is None for pattern in patterns):
+        return None
+    return _mismatch(place, _render_any(patterns), value)
+
+
+def _match_not(pattern: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    if value is not ABSENT and _match(pattern, value, saved, place) is not None:
+        return None
+    return _mismatch(place, _render_not(pattern), value)
+
+
+def _match_absent(_true: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    return None if value is ABSENT else _mismatch(place, "nothing", value)
+
+
+def _match_present(_true: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    return _mismatch(place, "anything", value) if value is ABSENT else None
+
+
+def _match_regex(regex: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    if isinstance(value, str) and re.search(regex, value):
+        return None
+    return _mismatch(place, _render_regex(regex), value)
+
+
+def _match_each(pattern: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    if not isinstance(value, list):
+        return _mismatch(place, _render_each(pattern), value)
+    return _first(_match(pattern, element, saved, (*place, i)) for i, element in enumerate(value))
+
+
+def _match_schema(schema: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    if value is ABSENT:
+        return _mismatch(place, _render_schema(schema), value)
+    error = next(_validator(json.dumps(schema)).iter_errors(value), None)
+    if error is None:
+        return None
+    wrong = Mismatch(path_text((*place, *error.absolute_path)), _render_schema(schema), shorten(error.instance))
+    return wrong
+
+
+def _match_saved(name: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    return None if _equal(saved[name], value) else _mismatch(place, shorten(saved[name]), value)
+
+
+@cache
 def _validator(schema: str) -> Any:
-    from jsonschema_rs import validator_for
+    from jsonschema.validators import Draft202012Validator, validator_for
+    from referencing import Registry
 
-    return validator_for(json.loads(schema))
-
-
-# -- checking a pattern before it is used
-
-
-def check_pattern(pattern: Json, path: str = "") -> Iterator[str]:
-    """What is wrong with a pattern, each with its place in it; nothing if it may be used."""
-    if isinstance(pattern, list):
-        for i, element in enumerate(pattern):
-            yield from check_pattern(element, f"{path}[{i}]")
-    if not isinstance(pattern, dict):
-        return
-    words = [name for name in pattern if name.startswith("$")]
-    if words and len(words) < len(pattern):
-        yield f"{path or 'pattern'}: {words[0]} cannot stand beside members"
-    for word in words:
-        yield from (f"{path or 'pattern'}: {problem}" for problem in _check_word(word, pattern[word]))
-    for name, inner in pattern.items():
-        if name not in words:
-            yield from check_pattern(inner, f"{path}.{name}" if path else name)
+    parsed = json.loads(schema)
+    kind = validator_for(parsed, default=Draft202012Validator)
+    return kind(parsed, registry=Registry())
 
 
-def _check_word(word: str, argument: Json) -> Iterator[str]:
-    if word not in _WORDS:
-        yield f"unknown word {word}; there are {', '.join(_WORDS)}"
-    elif word == "$type":
-        for name in argument if isinstance(argument, list) else [argument]:
-            if name not in TYPES:
-                yield f"unknown type {name!r}; there are {', '.join(TYPES)}"
-    elif word == "$any":
-        if not isinstance(argument, list) or not argument:
-            yield "$any takes a list of patterns"
-            return
-        for option in argument:
-            yield from check_pattern(option)
-    elif word in ("$not", "$each"):
-        yield from check_pattern(argument)
-    elif word in ("$absent", "$present") and not isinstance(argument, bool):
-        yield f"{word} takes true or false"
-    elif word == "$saved" and not isinstance(argument, str):
-        yield "$saved takes a name"
-    elif word == "$matches":
-        try:
-            re.compile(argument)
-        except (re.error, TypeError) as error:
-            yield f"$matches takes a regular expression: {error}"
-    elif word == "$schema":
-        try:
-            _validator(json.dumps(argument, sort_keys=True))
-        except ValueError as error:
-            yield f"$schema takes a JSON Schema: {str(error)[:200]}"
-
-
-# -- explaining
+# -- rendering
 
 
 def render(pattern: Json) -> str:
-    """A pattern for people, on one line."""
+    """The pattern as text to print after "expected"."""
+    if _is_words(pattern):
+        return " and ".join(_WORDS[word].render(argument) for word, argument in pattern.items())
     if isinstance(pattern, dict):
-        words = [_render_word(word, argument) for word, argument in pattern.items() if word.startswith("$")]
-        if words:
-            return " and ".join(words)
-        return "{" + ", ".join(f"{name}: {render(inner)}" for name, inner in pattern.items()) + "}"
+        return "{" + ", ".join(f"{name}: {render(part)}" for name, part in pattern.items()) + "}"
     if isinstance(pattern, list):
         return "[" + ", ".join(map(render, pattern)) + "]"
-    return show(pattern)
+    return shorten(pattern)
 
 
-def _render_word(word: str, argument: Json) -> str:
-    if word == "$type":
-        return "any " + " or ".join(argument if isinstance(argument, list) else [argument])
-    if word == "$any":
-        return " or ".join(map(render, argument))
-    if word == "$not":
-        return f"anything but {render(argument)}"
-    if word in ("$absent", "$present"):
-        return "nothing" if (word == "$absent") is argument else "something"
-    if word == "$matches":
-        return f"a string that matches /{argument}/"
-    if word == "$each":
-        return f"an array of {render(argument)}"
-    return f"what fits {show(argument)}" if word == "$schema" else f"the saved {argument}"
-
-
-def show(value: Json) -> str:
-    """A value as JSON, shortened to 200 characters."""
+def shorten(value: Json) -> str:
+    """A value as JSON of at most LONGEST characters, without the parts that cannot be printed."""
     if value is ABSENT:
         return "nothing"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 20]}… ({len(text)} characters)"
+    text = ""
+    for chunk in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+        text += chunk[: LONGEST + 1]
+        if len(text) > LONGEST:
+            text = text[: LONGEST - 1] + "…"
+            break
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def path_text(place: Place) -> str:
+    """A place as it would be written: `result.tools[0].name`."""
+    text = ""
+    for step in place:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif re.fullmatch(r"[\w/-]+", step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{json.dumps(step)}]"
+    return text
+
+
+def _render_type(names: Json) -> str:
+    return names if isinstance(names, str) else " or ".join(names)
+
+
+def _render_any(patterns: Json) -> str:
+    return " or ".join(map(render, patterns))
+
+
+def _render_not(pattern: Json) -> str:
+    text = render(pattern)
+    return f"not ({text})" if " or " in text or " and " in text else f"not {text}"
+
+
+def _render_regex(regex: Json) -> str:
+    return f"text matching /{regex}/"
+
+
+def _render_each(pattern: Json) -> str:
+    return f"an array of {render(pattern)}"
+
+
+def _render_schema(schema: Json) -> str:
+    return f"valid under the schema {shorten(schema)}"
+
+
+# -- checking a pattern
+
+
+def check_pattern(pattern: Json) -> list[Flaw]:
+    """What is wrong with a pattern, with the place of each flaw; empty if it can be used."""
+    return list(_flaws(pattern, ()))
+
+
+def saved_names(pattern: Json) -> Iterator[tuple[str, Place]]:
+    """The names that `$saved` mentions in a pattern without flaws, each with its place."""
+    for part, place in _parts(pattern, ()):
+        if isinstance(part, dict) and "$saved" in part:
+            yield part["$saved"], (*place, "$saved")
+
+
+def _parts(pattern: Json, place: Place) -> Iterator[tuple[Json, Place]]:
+    yield pattern, place
+    if isinstance(pattern, list):
+        for i, element in enumerate(pattern):
+            yield from _parts(element, (*place, i))
+    elif isinstance(pattern, dict):
+        for name, member in pattern.items():
+            if name != "$schema":
+                yield from _parts(member, (*place, name))
+
+
+def _flaws(pattern: Json, place: Place) -> Iterator[Flaw]:
+    if isinstance(pattern, list):
+        for i, element in enumerate(pattern):
+            yield from _flaws(element, (*place, i))
+    elif isinstance(pattern, dict):
+        words = _is_words(pattern)
+        for name, member in pattern.items():
+            here = (*place, name)
+            if not words:
+                yield from _flaws(member, here)
+            elif name in _WORDS:
+                yield from _WORDS[name].flaws(member, here)
+            elif name.startswith("$"):
+                yield Flaw(here, f"{name} is no word of the language; there are {', '.join(_WORDS)}")
+            else:
+                yield Flaw(here, f"the member {name!r} cannot stand beside {next(n for n in pattern if n[0:1] == '$')}")
+
+
+def _flaws_of_type(names: Json, place: Place) -> Iterator[Flaw]:
+    for name in names if isinstance(names, list) and names else [names]:
+        if name not in _TYPE_NAMES:
+            yield Flaw(place, f"{shorten(name)} is no JSON type; there are {', '.join(_TYPE_NAMES)}")
+
+
+def _flaws_of_any(patterns: Json, place: Place) -> Iterator[Flaw]:
+    if isinstance(patterns, list) and patterns:
+        yield from _flaws(patterns, place)
+    else:
+        yield Flaw(place, "$any takes a list of patterns")
+
+
+def _flaws_of_true(value: Json, place: Place) -> Iterator[Flaw]:
+    if value is not True:
+        yield Flaw(place, f"{place[-1]} can only be true")
+
+
+def _flaws_of_regex(regex: Json, place: Place) -> Iterator[Flaw]:
+    if not isinstance(regex, str):
+        yield Flaw(place, "$matches takes a regular expression")
+        return
+    try:
+        re.compile(regex)
+    except re.error as error:
+        yield Flaw(place, f"is no regular expression: {error}")
+
+
+def _flaws_of_schema(schema: Json, place: Place) -> Iterator[Flaw]:
+    from jsonschema_rs import ValidationError, validator_for
+
+    def fetch(uri: str) -> Json:
+        raise LookupError(f"{uri} is elsewhere")
+
+    if not isinstance(schema, (dict, bool)):
+        yield Flaw(place, "$schema takes a JSON Schema")
+        return
+    try:
+        validator_for(schema, retriever=fetch)
+    except (ValidationError, ValueError) as error:
+        yield Flaw(place, f"is no JSON Schema that can be used: {str(error).splitlines()[0]}")
+
+
+def _flaws_of_saved(name: Json, place: Place) -> Iterator[Flaw]:
+    if not isinstance(name, str):
+        yield Flaw(place, "$saved takes a name")
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    match: Callable[[Json, Json, Mapping[str, Json], Place], Mismatch | None]
+    render: Callable[[Json], str]
+    flaws: Callable[[Json, Place], Iterator[Flaw]]
+
+
+_WORDS = {
+    "$type": _Word(_match_type, _render_type, _flaws_of_type),
+    "$any": _Word(_match_any, _render_any, _flaws_of_any),
+    "$not": _Word(_match_not, _render_not, _flaws),
+    "$absent": _Word(_match_absent, lambda _true: "nothing", _flaws_of_true),
+    "$present": _Word(_match_present, lambda _true: "anything", _flaws_of_true),
+    "$matches": _Word(_match_regex, _render_regex, _flaws_of_regex),
+    "$each": _Word(_match_each, _render_each, _flaws),
+    "$schema": _Word(_match_schema, _render_schema, _flaws_of_schema),
+    "$saved": _Word(_match_saved, lambda name: f"the saved {name}", _flaws_of_saved),
+}

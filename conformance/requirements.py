@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from conformance.data import REQUIREMENTS, SCHEMAS
 from conformance.model import Basis, Json, Level, Requirement
 from conformance.revisions import REVISIONS, holds
-from conformance.yaml_files import FileError, Lines, line_of
+from conformance.yaml_files import FileError, line_of
 from conformance.yaml_files import load as load_yaml
 
 SITE = "https://modelcontextprotocol.io"
@@ -21,15 +20,15 @@ def load(folder: Path = REQUIREMENTS) -> dict[str, Requirement]:
     """All requirements by id, in the order of files and entries. Raises FileError."""
     found: dict[str, Requirement] = {}
     for path in sorted(folder.glob("*.yaml")):
-        data, lines = load_yaml(path)
-        _check(path, data, lines)
+        data, lines = load_yaml(path, SCHEMAS / "requirement.json")
+        if data["area"] != path.stem:
+            raise FileError(path, line_of(lines, ("area",)), f"area must be the name of the file, {path.stem!r}")
         for name, entry in data["requirements"].items():
             identifier = f"{data['area']}/{name}"
             try:
                 found[identifier] = _requirement(identifier, entry)
-            except KeyError as missing:
-                line = line_of(lines, ("requirements", name))
-                raise FileError(path, line, f"{identifier}: nothing is said for revision {missing}") from None
+            except ValueError as problem:
+                raise FileError(path, line_of(lines, ("requirements", name)), f"{identifier}: {problem}") from None
     return found
 
 
@@ -38,33 +37,16 @@ def applies(requirement: Requirement, revision: str, transport: str) -> bool:
     return revision in requirement.levels and (not requirement.transports or transport in requirement.transports)
 
 
-@cache
-def _validator() -> Any:
-    from jsonschema_rs import Draft202012Validator
-
-    return Draft202012Validator(json.loads((SCHEMAS / "requirement.json").read_text()))
-
-
-def _check(path: Path, data: Json, lines: Lines) -> None:
-    for error in _validator().iter_errors(data):
-        raise FileError(path, line_of(lines, tuple(error.instance_path)), error.message[:300])
-    if data["area"] != path.stem:
-        raise FileError(path, line_of(lines, ("area",)), f"area must be the file's name, {path.stem!r}")
-
-
 def _requirement(identifier: str, entry: dict[str, Json]) -> Requirement:
-    listed = entry.get("revisions")
-    dates = [
-        r.date
-        for r in REVISIONS
-        if (r.date in listed if listed else holds(r.date, entry.get("since"), entry.get("until")))
-    ]
+    dates = _dates(entry)
+    levels = {date: Level(level) for date, level in _by_date("level", entry, dates).items()}
+    sources = _by_date("source", entry, dates)
     return Requirement(
         id=identifier,
         text=entry["text"],
-        levels={date: Level(_in(entry["level"], date)) for date in dates},
-        bases={date: Basis(_in(entry["basis"], date)) for date in dates},
-        urls={date: tuple(_url(page, date) for page in _several(_in(entry["source"], date))) for date in dates},
+        levels=levels,
+        bases={date: Basis(basis) for date, basis in _by_date("basis", entry, dates).items()},
+        urls={date: tuple(_url(page, date) for page in _several(pages)) for date, pages in sources.items()},
         observable=entry["observable"],
         transports=tuple(entry.get("transports", ())),
         capabilities=_several(entry.get("capability", [])),
@@ -72,14 +54,35 @@ def _requirement(identifier: str, entry: dict[str, Json]) -> Requirement:
         needs=entry.get("needs", ""),
         probe=entry.get("probe", ""),
         caution=entry.get("caution", ""),
-        unobservable=_unobservable(entry),
+        unobservable=_unobservable(entry, levels.values()),
     )
 
 
-def _in(value: Json, date: str) -> Json:
+def _dates(entry: dict[str, Json]) -> list[str]:
+    """The revisions in which the entry holds. Raises ValueError if there are none."""
+    listed = entry.get("revisions")
+    dates = [
+        r.date
+        for r in REVISIONS
+        if (r.date in listed if listed else holds(r.date, entry.get("since"), entry.get("until")))
+    ]
+    if not dates:
+        raise ValueError("it holds in no revision")
+    return dates
+
+
+def _by_date(field: str, entry: dict[str, Json], dates: list[str]) -> dict[str, Json]:
+    """A field that may be a map, spelled out for each revision. Raises ValueError if the map does not fit them."""
+    value = entry[field]
     if not isinstance(value, dict):
-        return value
-    return value[date] if date in value or "else" not in value else value["else"]
+        return dict.fromkeys(dates, value)
+    needless = set(value) - set(dates) - {"else"}
+    if needless:
+        raise ValueError(f"{field} speaks of {min(needless)}, in which it does not hold")
+    missing = [date for date in dates if date not in value and "else" not in value]
+    if missing:
+        raise ValueError(f"{field} says nothing for {missing[0]}")
+    return {date: value[date] if date in value else value["else"] for date in dates}
 
 
 def _several(value: Json) -> tuple[str, ...]:
@@ -95,16 +98,15 @@ def _url(page: str, date: str) -> str:
     return f"{SITE}/specification/{date}" + ("" if not page or page.startswith("#") else "/") + page
 
 
-def _unobservable(entry: dict[str, Json]) -> str:
-    levels = entry["level"].values() if isinstance(entry["level"], dict) else [entry["level"]]
+def _unobservable(entry: dict[str, Json], levels: Iterable[Level]) -> str:
     if "unobservable" in entry:
         return str(entry["unobservable"])
+    if entry["observable"] == "no":
+        return str(entry["needs"])
     if entry.get("umbrella"):
         return "it only sums up other requirements"
     if "actor" in entry:
         return f"it binds the {entry['actor']}, not the server"
-    if entry["observable"] == "no":
-        return str(entry["needs"])
-    if all(level == "MAY" for level in levels):
+    if all(level is Level.MAY for level in levels):
         return "it is a permission: there is nothing to break"
     return ""

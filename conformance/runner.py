@@ -154,9 +154,8 @@ class Runner:
         spoken = tuple(state.revision.date for state in self._states)
         for state in self._states:
             state.spoken = spoken
-        for tried in failed:
-            ledger = discard(tried)
-            if not self._states and ledger is not None and ledger.findings:
+        for tried, ledger in zip(failed, pool.map(discard, failed), strict=True):
+            if not self._states and ledger.findings:
                 self._states.append(self._failed_state(tried, ledger))
             self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
         insisted = [d for d in options.revisions if d != "newest" and d not in spoken]
@@ -394,4 +393,6 @@ def _untestable(failed: list[Attempt]) -> str:
     fatal = next((tried for tried in failed if tried.fatal), None)
     if fatal is not None:
         return fatal.reason
+    if len(failed) > 1 and all(tried.silent for tried in failed):
+        return f"the server answers neither initialize nor server/discover: {failed[0].lost}"
     return "; ".join(f"{tried.revision.date}: {tried.reason}" for tried in failed[:2])

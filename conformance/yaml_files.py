@@ -2,102 +2,195 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from conformance.model import Json
+Place = tuple[str | int, ...]
+"""Where a value stands: the keys and indices that lead to it."""
 
-Lines = dict[tuple[str | int, ...], int]
-"""Path of a value → its line, from 1."""
+Lines = dict[Place, int]
+"""Place of a value → its line, from 1."""
 
-
-class FileError(Exception):
-    """Something is wrong in a file: `path:line: what`."""
-
-    def __init__(self, path: Path, line: int, what: str) -> None:
-        super().__init__(f"{path}:{line}: {what}")
-
+MAX_DEPTH = 50
 
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)\Z")
 _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
-_WORDS: dict[str, Json] = {"true": True, "false": False, "null": None}
+_WORDS = {"true": True, "false": False, "null": None}
 _AMBIGUOUS = re.compile(
-    r"([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*|0[xo]?[0-9a-fA-F_]+|[0-9]+(:[0-9]+)+|~|yes|no|on|off|True|False|Null)\Z",
-    re.IGNORECASE,
+    r"""( [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} (([Tt]|\s+)[0-9].*)?   # a date or a time
+        | [-+]? [0-9][0-9_]* (:[0-9]{1,2})+ (\.[0-9_]*)?         # base 60
+        | [-+]? ( 0[xob]?[0-9a-f_]+ | [0-9][0-9_]* )             # base 16, 8 or 2, thousands
+        | [-+]? [0-9_]* \. [0-9_]* (e[-+]?[0-9]+)?               # fractions that JSON has not
+        | [-+]? \. (inf|nan)
+        | ~ | = | y | n | yes | no | on | off | true | false | null )\Z""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
-def load(path: Path) -> tuple[Json, Lines]:
-    """The data of a YAML file, and the line of each value in it. Raises FileError."""
+class FileError(Exception):
+    """Something is wrong in a file; its text is `path:line: what`."""
+
+    def __init__(self, path: Path, line: int, what: str) -> None:
+        super().__init__(f"{path}:{line}: {what}")
+        self.path = path
+        self.line = line
+        self.what = what
+
+
+def load(path: Path, schema: Path | None = None) -> tuple[Any, Lines]:
+    """The data of a YAML file and the line of each value; valid under the JSON Schema in the file `schema`.
+
+    Raises FileError.
+    """
+    lines: Lines = {}
     try:
         text = path.read_text(encoding="utf-8")
+        data = _Reader(path, lines, yaml.parse(text, Loader=_LOADER)).document()
     except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, 1, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        node = yaml.compose(text, Loader=_LOADER)
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise FileError(path, 1, f"cannot be read: {why}") from None
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        what = getattr(error, "problem", None) or str(error)
-        raise FileError(path, mark.line + 1 if mark else 1, f"is not valid YAML: {what}") from None
-    if node is None:
-        raise FileError(path, 1, "is empty")
-    lines: Lines = {}
-    return _Reader(path, lines).value(node, ()), lines
+        raise FileError(path, _line_of_error(error, text), f"is not valid YAML: {_reason(error)}") from None
+    if schema is not None:
+        _check(path, data, lines, schema)
+    return data, lines
 
 
-def line_of(lines: Lines, path: Iterable[str | int]) -> int:
-    """The line of the value at `path`, or of the nearest value around it."""
-    steps = tuple(path)
+def line_of(lines: Lines, place: Iterable[str | int]) -> int:
+    """The line of the value at `place`, or of the nearest value around it."""
+    steps = tuple(place)
     while steps and steps not in lines:
         steps = steps[:-1]
     return lines.get(steps, 1)
 
 
 class _Reader:
-    def __init__(self, path: Path, lines: Lines) -> None:
+    """Builds the data from the events of the parser, which still know anchors and tags."""
+
+    def __init__(self, path: Path, lines: Lines, events: Iterator[Any]) -> None:
         self._path = path
         self._lines = lines
-        self._seen: set[int] = set()
+        self._events = events
 
-    def value(self, node: yaml.Node, where: tuple[str | int, ...]) -> Json:
-        line = node.start_mark.line + 1
-        if id(node) in self._seen:
-            raise FileError(self._path, line, "anchors and aliases are not allowed")
-        self._seen.add(id(node))
-        self._lines[where] = line
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, where)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(element, (*where, i)) for i, element in enumerate(node.value)]
-        return self._scalar(node, line)
+    def document(self) -> Any:
+        next(self._events)
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            raise FileError(self._path, 1, "is empty")
+        data = self._value(next(self._events), ())
+        next(self._events)
+        rest = next(self._events)
+        if not isinstance(rest, yaml.StreamEndEvent):
+            raise self._error(rest, "a second document is not allowed")
+        return data
 
-    def _mapping(self, node: yaml.MappingNode, where: tuple[str | int, ...]) -> dict[str, Json]:
-        mapping: dict[str, Json] = {}
-        for key_node, value_node in node.value:
-            line = key_node.start_mark.line + 1
-            key = key_node.value
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise FileError(self._path, line, "a key must be a string")
+    def _error(self, event: Any, what: str) -> FileError:
+        return FileError(self._path, event.start_mark.line + 1, what)
+
+    def _value(self, event: Any, place: Place) -> Any:
+        if event.anchor is not None:
+            raise self._error(event, "anchors and aliases are not allowed")
+        if event.tag is not None:
+            raise self._error(event, f"the tag {event.tag} is not allowed")
+        self._lines[place] = event.start_mark.line + 1
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event)
+        if len(place) >= MAX_DEPTH:
+            raise self._error(event, f"is nested more than {MAX_DEPTH} deep")
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(place)
+        return self._sequence(place)
+
+    def _sequence(self, place: Place) -> list[Any]:
+        elements: list[Any] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            elements.append(self._value(event, (*place, len(elements))))
+        return elements
+
+    def _mapping(self, place: Place) -> dict[str, Any]:
+        mapping: dict[str, Any] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            line = event.start_mark.line + 1
+            key = self._value(event, place) if isinstance(event, yaml.ScalarEvent) else None
+            if not isinstance(key, str):
+                raise self._error(event, "a key must be a string")
             if key in mapping:
-                raise FileError(self._path, line, f"the key {key!r} stands twice")
-            mapping[key] = self.value(value_node, (*where, key))
+                raise self._error(event, f"the key {key!r} stands twice")
+            mapping[key] = self._value(next(self._events), (*place, key))
+            self._lines[*place, key] = line
         return mapping
 
-    def _scalar(self, node: yaml.Node, line: int) -> Json:
-        text = str(node.value)
-        if getattr(node, "style", None):
+    def _scalar(self, event: Any) -> Any:
+        text = str(event.value)
+        if event.style:
             return text
+        if not text:
+            raise self._error(event, 'a value is missing: write null, "" or what is meant')
         if text in _WORDS:
             return _WORDS[text]
         if _INTEGER.match(text):
             return int(text)
         if _FLOAT.match(text):
-            return float(text)
-        if not text or _AMBIGUOUS.match(text):
-            raise FileError(self._path, line, f"{text!r} means different things to YAML readers: put it in quotes")
+            number = float(text)
+            if not math.isfinite(number):
+                raise self._error(event, f"{text} is too large for a number")
+            return number
+        if _AMBIGUOUS.match(text):
+            raise self._error(event, f"{text} means different things to YAML readers: put it in quotes")
         return text
+
+
+def _reason(error: yaml.YAMLError) -> str:
+    what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    return str(what)
+
+
+def _line_of_error(error: yaml.YAMLError, text: str) -> int:
+    mark = getattr(error, "problem_mark", None)
+    if mark is not None:
+        return int(mark.line) + 1
+    # A character that YAML forbids is found before there are lines; its position counts bytes.
+    return text.encode()[: getattr(error, "position", 0)].count(b"\n") + 1
+
+
+@cache
+def _schema(path: Path) -> tuple[Any, Any]:
+    from jsonschema_rs import Draft202012Validator
+
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    return schema, Draft202012Validator(schema)
+
+
+def _check(path: Path, data: Any, lines: Lines, schema_path: Path) -> None:
+    schema, validator = _schema(schema_path)
+    if validator.is_valid(data):
+        return
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    found = [_explain(best_match([error]), lines) for error in Draft202012Validator(schema).iter_errors(data)]
+    raise FileError(path, *min(found))
+
+
+def _explain(error: Any, lines: Lines) -> tuple[int, str]:
+    """The line of an error of jsonschema, and what is wrong there."""
+    place = tuple(error.absolute_path)
+    where = ".".join(map(str, place)) or "the file"
+    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
+        known = list(error.schema.get("properties", {}))
+        unknown = next(name for name in error.instance if name not in known)
+        return line_of(lines, (*place, unknown)), f"{unknown!r} is not known in {where}; allowed are {', '.join(known)}"
+    if error.validator == "oneOf" and all(set(option) == {"required"} for option in error.validator_value):
+        names = ", ".join(option["required"][0] for option in error.validator_value)
+        return line_of(lines, place), f"{where} needs exactly one of {names}"
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
+        return line_of(lines, place), f"{where} needs {missing!r}"
+    return line_of(lines, place), f"{where}: {error.message[:300]}"

@@ -14,16 +14,12 @@ from typing import Any
 
 import pytest
 
+from conformance.requirements import load
+
 COMMAND = (sys.executable, "-m", "conformance.reference")
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = "2026-07-28"
 PATIENCE = 20.0
-SILENT_AT_FIRST = {
-    "initialize-ignored": "modern only",
-    "initialize-refusal-unhelpful": "modern only",
-}
-"""Faults that keep the handshake from working; their text says so."""
-
 Message = dict[str, Any]
 
 
@@ -319,7 +315,7 @@ ANSWERS = {
     "ask_model": {"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello"}},
     "ask_roots": {"roots": [{"uri": "file:///tmp"}]},
 }
-ALL = {"sampling": {}, "roots": {}, "elicitation": {"form": {}, "url": {}}}
+ALL: Message = {"sampling": {}, "roots": {}, "elicitation": {"form": {}, "url": {}}}
 
 
 @pytest.mark.parametrize("tool", ANSWERS)
@@ -583,8 +579,6 @@ def test_a_server_of_the_stateless_era_alone_refuses_what_came_before() -> None:
 
 
 def test_each_fault_names_requirements_of_the_catalogue_that_hold_where_it_shows() -> None:
-    from conformance.requirements import load
-
     catalogue = load()
     for fault in faults():
         assert set(fault["requirements"]) <= set(catalogue), fault["name"]
@@ -597,14 +591,31 @@ def test_fault_names_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault["name"])
-def test_a_server_with_a_fault_starts_and_answers_initialize(fault: Message) -> None:
-    expected = SILENT_AT_FIRST.get(fault["name"])
-    if expected:
-        assert expected in fault["text"]
-        return
+def with_transport(transport: str) -> list[Message]:
+    """The faults whose first transport this is, and whose text does not say that there is no handshake era."""
+    return [each for each in faults() if each["transports"][0] == transport and "modern only" not in each["text"]]
+
+
+@pytest.mark.parametrize("fault", with_transport("stdio"), ids=lambda fault: fault["name"])
+def test_a_server_with_a_fault_answers_initialize(fault: Message) -> None:
     with Client("--fault", fault["name"]) as client:
         client.write(initialize("2025-11-25"))
         assert client.process.stdout
         lines = iter(client.process.stdout.readline, b"")
         assert any(b'"protocolVersion"' in line for line in lines)
+
+
+@pytest.mark.parametrize("fault", with_transport("http"), ids=lambda fault: fault["name"])
+def test_a_server_with_a_fault_answers_initialize_over_http(fault: Message) -> None:
+    server = Endpoint("--fault", fault["name"])
+    try:
+        assert b'"protocolVersion"' in server.open("POST", initialize("2025-11-25")).read()
+    finally:
+        server.process.terminate()
+        server.process.wait()
+
+
+@pytest.mark.parametrize("fault", [each for each in faults() if "modern only" in each["text"]], ids=lambda f: f["name"])
+def test_a_server_without_handshake_era_answers_discover(fault: Message) -> None:
+    with Client("--fault", fault["name"], revision=STATELESS) as client:
+        assert client.result("server/discover")["supportedVersions"] == [STATELESS]

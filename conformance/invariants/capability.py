@@ -66,6 +66,7 @@ class Capability(Watcher):
     def __init__(self, session: Session, ledger: Ledger) -> None:
         super().__init__(session, ledger)
         self._handshake = session.revision.era == "handshake"
+        self._illegal = False
         self._begun = self._greeted = self._initialized = False
         self._subscribed: dict[str, Frame] = {}
 
@@ -74,6 +75,7 @@ class Capability(Watcher):
         message = frame.message
         method = message.get("method") if isinstance(message, dict) else None
         self._begun = True
+        self._illegal = self._illegal or frame.illegal
         if method == "notifications/initialized":
             self._initialized = True
         elif method == "resources/subscribe" and isinstance(message.get("params"), dict):
@@ -154,8 +156,9 @@ class Capability(Watcher):
                 expected=f"the server capability {'.'.join(path)}",
                 actual=f"server capabilities {show(self.session.capabilities)}",
                 frames=(frame,),
-                # What listChanged indicates is said, not that its absence forbids the notification.
-                ceiling=Severity.WARNING if method.endswith("list_changed") else None,
+                # What listChanged indicates is said, not that its absence forbids the notification; and what a
+                # server may log about a message that was wrong is nowhere said.
+                ceiling=Severity.WARNING if method.endswith("list_changed") or self._illegal else None,
             )
         if method == "notifications/resources/updated":
             self._updated(frame)

@@ -55,7 +55,7 @@ class Envelope(Watcher):
     def __init__(self, session: Session, ledger: Ledger) -> None:
         super().__init__(session, ledger)
         self._last_sent: Frame | None = None
-        self._illegal = False
+        self._illegal: Frame | None = None
         self._server_ids: dict[str, Frame] = {}
         self._strays: list[Frame] = []
 
@@ -63,7 +63,8 @@ class Envelope(Watcher):
         """Remember what could be answered."""
         if not isinstance(frame.message, dict) or "method" in frame.message or frame.illegal:
             self._last_sent = frame
-        self._illegal = self._illegal or frame.illegal
+        if frame.illegal and self._illegal is None:
+            self._illegal = frame
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge one message."""
@@ -215,11 +216,13 @@ class Envelope(Watcher):
     def _stray(self, frame: Frame, message: dict[str, Any]) -> None:
         """A response whose id is that of no request of ours."""
         unidentified = message.get("id") is None
-        if unidentified and ("error" in message) and (self._illegal or frame.channel != "stdout"):
-            return  # the answer to something unreadable, as JSON-RPC wants it
+        if self._illegal is not None:
+            return  # the answer to something wrong: JSON-RPC wants id null, a lenient reader may have found an id
+        if unidentified and "error" in message and frame.channel != "stdout":
+            return
         last = self._last_sent
         after = last is not None and isinstance(last.message, dict) and "id" not in last.message
-        if after and unidentified and not self._illegal and last is not None:
+        if after and unidentified and last is not None:
             self.ledger.broke(
                 SILENT,
                 f"the notification {last.message['method']} is answered",
@@ -251,8 +254,8 @@ class Envelope(Watcher):
     def _unanswered(self, call: Call) -> None:
         ended = self.session.ended
         slow = call.lost.startswith("no answer within")
-        if not call.lost or call.sent.illegal:
-            return
+        if not call.lost or (self._illegal is not None and self._illegal.number <= call.sent.number):
+            return  # nothing is said about what a server does after it was sent something wrong
         if slow and call.method in MAY_TAKE_LONG:
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}; --timeout gives it longer")
             return

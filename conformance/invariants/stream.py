@@ -29,7 +29,7 @@ class Stream(Watcher):
     def __init__(self, session: Session, ledger: Ledger) -> None:
         super().__init__(session, ledger)
         self._series: list[Frame] = []
-        self._pretty = False
+        self._framed = False
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge the bytes of one frame."""
@@ -106,6 +106,8 @@ class Stream(Watcher):
 
     def _unreadable_line(self, frame: Frame) -> None:
         if not frame.data.strip():
+            if self._framed or any(_CONTENT_LENGTH.match(line.data) for line in self._series):
+                return
             self.ledger.broke(
                 STDOUT,
                 "an empty line stands between the messages",
@@ -124,7 +126,6 @@ class Stream(Watcher):
         message, readable = parse(text)
         if readable and isinstance(message, (dict, list)):
             series, self._series = self._series, []
-            self._pretty = True
             self.ledger.broke(
                 NEWLINES,
                 "a message is spread over several lines (pretty-printed JSON)",
@@ -140,6 +141,7 @@ class Stream(Watcher):
         series, self._series = self._series, []
         for frame in series:
             framed = _CONTENT_LENGTH.match(frame.data)
+            self._framed = self._framed or bool(framed)
             what = "stdout carries something that is no message"
             if framed:
                 what = "messages are framed with Content-Length headers, as in the Language Server Protocol"

@@ -150,6 +150,18 @@ def announces(bench: Bench, name: str) -> bool:
     return bench.survey.declares(f"{capability(name)}.listChanged")
 
 
+def hears_announcements(session: Session) -> bool:
+    """Whether what the server sends of its own accord can arrive; over HTTP it needs a stream, opened here."""
+    if session.transport.name != "http":
+        return True
+    headers = {**session.http_headers, "Accept": "text/event-stream"}
+    exchange = session.transport.send(b"", headers, "GET")
+    start = session.position
+    session.hear_out()
+    heads = [f for f in session.since(start) if f.channel == "head" and f.exchange == exchange]
+    return bool(heads) and heads[0].status == 200
+
+
 def judge_announcements(bench: Bench, before: Watch, after: Watch, start: int, proof: list[Frame]) -> None:
     """Each list that changed needs a notification since frame `start`."""
     heard = [f for f in bench.session.since(start) if f.origin == "target" and isinstance(f.message, dict)]

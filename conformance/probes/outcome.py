@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench
-from conformance.session import Call, encode
+from conformance.session import MAY_TAKE_LONG, Call, encode
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
-MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete")
-"""Methods behind which an author's own code runs: no answer in time proves nothing."""
 
 NO_SUCH_METHOD = -32601
 INVALID_PARAMS = -32602

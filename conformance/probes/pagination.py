@@ -118,7 +118,7 @@ def _judge_refusal(bench: Bench, call: Call, paged: bool) -> None:
     else:
         bench.ledger.broke(
             REFUSED,
-            f"an invalid cursor is {'accepted' if call.error is None else 'refused with another code'} by {call.method}",
+            f"{call.method} {'accepts' if call.error is None else 'refuses with another code'} an invalid cursor",
             expected=f"error {INVALID_PARAMS}",
             actual=shown(call),
             frames=call.proof,

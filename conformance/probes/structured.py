@@ -27,7 +27,7 @@ class Undecidable(Exception):
 
 
 def breach(schema: Json, value: Json, revision: str) -> str:
-    """Why `value` breaks `schema`, "" if it does not. Raises Undecidable. References to other documents are not fetched.
+    """Why `value` breaks `schema`, "" if it does not. Raises Undecidable. Other documents are not fetched.
 
     Without `$schema` it is 2020-12; before 2025-11-25, which says so first, draft-07 will do as well.
     """
@@ -90,7 +90,7 @@ def judge_structure(bench: Bench, tool: Json, call: Call) -> None:
 
 
 def judge_text_copy(bench: Bench, tool: Json, call: Call) -> None:
-    """Beside structuredContent some text block holds the same as JSON. From 2026-07-28 other text is only advised against."""
+    """Beside structuredContent some text block holds the same as JSON; other text is a lesser breach from 2026-07-28."""
     if "structuredContent" not in call.result:
         return
     texts = list(_texts(call.result))

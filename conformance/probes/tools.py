@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.lists import (
+    hears_announcements,
     judge_announcements,
     judge_independence,
     judge_listing,
@@ -158,45 +159,42 @@ def _judge_embedded(bench: Bench, tool: Json, call: Call) -> None:
     )
 
 
-@probe("tools.call-each-asking", *ASKING)
-def asking(bench: Bench) -> None:
-    """Each tool that may be called, by a client with every capability. What the server asks is the invariants' to judge."""
-    start = bench.session.position
-    for _ in call_each(bench):
-        pass
-    asked = [f for f in bench.session.since(start) if f.origin == "target" and _is_request(f)]
-    for requirement in ASKING:
-        bench.ledger.inconclusive(requirement, "no tool that was called asks the client for anything")
-        if len(asked) == 1:
-            bench.ledger.inconclusive(requirement, "the server asked only once")
-
-
 def _is_request(frame: Frame) -> bool:
-    return isinstance(frame.message, dict) and "method" in frame.message and "id" in frame.message
+    message = frame.message
+    return frame.origin == "target" and isinstance(message, dict) and "method" in message and "id" in message
 
 
 @probe(
     "tools.effects",
+    *ASKING,
     "tools/list-change-announced",
     "resources/list-change-announced",
     "prompts/list-change-announced",
     "resources/update-announced",
 )
 def effects(bench: Bench) -> None:
-    """Lists and subscribed resources before and after each tool that may be called."""
+    """Each tool that may be called, by a client with every capability, between two looks at lists and resources.
+
+    What the server asks of the client meanwhile is the invariants' to judge.
+    """
+    session = bench.session
+    start = session.position
     uris = _subscribe(bench)
     before = look(bench, uris)
-    if not before.lists and not uris:
-        return
-    start = bench.session.position
+    listening = hears_announcements(session)
     proof = [frame for _, call in call_each(bench) for frame in call.proof]
-    bench.session.hear_out()
+    session.hear_out()
     after = look(bench, uris)
     if after != before:
-        bench.session.listen(bench.session.limits.quiet)
+        session.listen(session.limits.quiet)
     for uri in uris:
-        bench.session.request("resources/unsubscribe", {"uri": uri})
-    judge_announcements(bench, before, after, start, proof)
+        session.request("resources/unsubscribe", {"uri": uri})
+    if listening:
+        judge_announcements(bench, before, after, start, proof)
+    asked = sum(map(_is_request, session.since(start)))
+    for requirement in ASKING:
+        times = "only once" if asked else "the client for nothing"
+        bench.ledger.inconclusive(requirement, f"the tools that were called ask {times}")
     bench.ledger.inconclusive("resources/update-announced", "no tool that was called changed a listed resource")
 
 
@@ -256,7 +254,7 @@ def _judge_validation(bench: Bench, tool: Json, call: Call) -> None:
 
 
 def _defaults(tool: Json) -> bool:
-    """Whether the server may fill in what is missing: each required argument has a default, so only the schema is odd."""
+    """Whether each required argument has a default, so that the server may fill it in and only the schema is odd."""
     schema = tool["inputSchema"]
     properties = schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 
 from conformance.reference.faults import (
+    errors,
     features,
+    headers,
     http,
+    input_required,
     jsonrpc,
     lifecycle,
     pagination,
@@ -14,6 +17,7 @@ from conformance.reference.faults import (
     resources,
     stateless,
     stdio,
+    subscriptions,
     tools,
     versioning,
 )
@@ -25,7 +29,23 @@ if TYPE_CHECKING:
     from conformance.reference.faults.base import Fault
     from conformance.reference.server import Server
 
-AREAS = (jsonrpc, lifecycle, versioning, stdio, pagination, tools, resources, prompts, features, stateless, http)
+AREAS = (
+    jsonrpc,
+    errors,
+    lifecycle,
+    versioning,
+    stdio,
+    pagination,
+    tools,
+    resources,
+    prompts,
+    features,
+    stateless,
+    input_required,
+    subscriptions,
+    http,
+    headers,
+)
 FAULTS: dict[str, Fault] = {fault.name: fault for area in AREAS for fault in area.FAULTS}
 
 

@@ -201,6 +201,11 @@ def forgiving(test: Callable[[Call], bool], result: Callable[[Call], Message]) -
     return around(serve)
 
 
+def modern_only(server: Server) -> None:
+    """Serve the stateless era alone."""
+    server.revisions = STATELESS
+
+
 def drop(value: Message, *names: str) -> None:
     """Remove members, if they are there."""
     for name in names:

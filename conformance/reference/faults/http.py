@@ -3,58 +3,25 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from itertools import count
 
-from conformance.reference.faults.base import STATELESS, Fault, code, several
-from conformance.reference.wire import HEADER_MISMATCH, RpcError
+from conformance.reference.faults.base import STATELESS, modern_only, several
+from conformance.reference.faults.handler import handling, over_http, status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.faults.base import Apply
+    from conformance.reference.faults.handler import Row
     from conformance.reference.server import Server
 
 NEW = "2026-07-28"
-REJECTED = "http-headers/header-rejection-400-32020"
 STAYS = 3.0
-
-
-def handling(**overrides: Callable[..., Any]) -> Apply:
-    """Override methods of the HTTP handler: each override gets the handler, the method it overrides, the arguments."""
-
-    def apply(server: Server) -> None:
-        correct = server.http_handler
-
-        def faulty() -> Any:
-            base = correct()
-
-            def method(name: str, override: Callable[..., Any]) -> Callable[..., Any]:
-                def run(handler: Any, *arguments: Any) -> Any:
-                    return override(handler, partial(getattr(base, name), handler), *arguments)
-
-                return run
-
-            return type("FaultyHandler", (base,), {name: method(name, o) for name, o in overrides.items()})
-
-        server.http_handler = faulty
-
-    return apply
 
 
 def _nothing(handler: Any, proceed: Any, *arguments: Any) -> None:
     """Check nothing."""
-
-
-def _status(was: int, now: int, having: bytes = b"") -> Apply:
-    """Answer with the status `now` instead of `was` where the body contains `having`."""
-
-    def answer(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
-        proceed(now if status == was and having in body else status, body, headers)
-
-    return handling(answer=answer)
 
 
 def _body_on_202(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
@@ -147,55 +114,7 @@ def _event_ids_repeated(server: Server) -> None:
     streams.event = lambda data, identity="": correct(data, identity and "event")
 
 
-def _lenient(*words: str) -> Apply:
-    """Do not reject requests for header faults whose message contains all of the words."""
-
-    def check(handler: Any, proceed: Any, message: Any) -> None:
-        try:
-            proceed(message)
-        except RpcError as error:
-            if not all(word in error.message for word in words):
-                raise
-
-    return handling(check_headers=check)
-
-
-def _any_case(handler: Any, proceed: Any, message: Any) -> None:
-    given = handler.headers.get("Mcp-Method")
-    if given and given.lower() == message["method"].lower():
-        handler.headers.replace_header("Mcp-Method", message["method"])
-    proceed(message)
-
-
-def _exact_names(handler: Any, proceed: Any, message: Any) -> None:
-    if "Mcp-Method" not in list(handler.headers.keys()):
-        raise RpcError(HEADER_MISMATCH, "Header mismatch: Mcp-Method is missing")
-    proceed(message)
-
-
-def _name_demanded(handler: Any, proceed: Any, message: Any) -> None:
-    if "Mcp-Name" not in handler.headers:
-        raise RpcError(HEADER_MISMATCH, "Header mismatch: Mcp-Name is missing")
-    proceed(message)
-
-
-def _known_params_only(handler: Any, proceed: Any, message: Any) -> None:
-    if message["method"] != "tools/call" and any(n.lower().startswith("mcp-param-") for n in handler.headers):
-        raise RpcError(HEADER_MISMATCH, "Header mismatch: unknown Mcp-Param header")
-    proceed(message)
-
-
-def _not_decoded(server: Server) -> None:
-    from conformance.reference import headers
-
-    headers.decoded = lambda given, header: given
-
-
-def _modern_only(server: Server) -> None:
-    server.revisions = STATELESS
-
-
-_ROWS: tuple[tuple[str, str, str, Apply, dict[str, str]], ...] = (
+_ROWS: tuple[Row, ...] = (
     (
         "foreign-origin-served",
         "transport-http/origin-validated transport-http/origin-refused-403",
@@ -214,7 +133,7 @@ _ROWS: tuple[tuple[str, str, str, Apply, dict[str, str]], ...] = (
         "notification-200",
         "transport-http/notification-accepted-202 transport-http/response-accepted-202",
         "notifications are answered by 200",
-        _status(202, 200),
+        status(202, 200),
         {},
     ),
     (
@@ -312,137 +231,28 @@ _ROWS: tuple[tuple[str, str, str, Apply, dict[str, str]], ...] = (
         "unknown-method-200",
         "transport-http/method-not-found-404",
         "an unknown method has status 200",
-        _status(404, 200, b"-32601"),
+        status(404, 200, b"-32601"),
         {"since": NEW},
     ),
     (
         "unsupported-version-200",
         "versioning/unsupported-version-http-400",
         "an unsupported version has status 200",
-        _status(400, 200, b"-32022"),
+        status(400, 200, b"-32022"),
         {"since": NEW},
     ),
     (
         "missing-meta-200",
         "meta/missing-field-http-400",
         "a request that lacks _meta has status 200",
-        _status(400, 200, b"_meta"),
+        status(400, 200, b"_meta"),
         {"since": NEW},
     ),
     (
         "missing-capability-200",
         "meta/missing-capability-http-400",
         "a missing client capability has status 200",
-        _status(400, 200, b"-32021"),
-        {"since": NEW},
-    ),
-    (
-        "header-mismatch-200",
-        f"{REJECTED} http-headers/method-header-mismatch-refused http-headers/missing-method-header-refused"
-        " http-headers/name-header-mismatch-refused http-headers/missing-name-header-refused"
-        " http-headers/values-case-sensitive http-headers/version-header-mismatch-refused",
-        "a header mismatch has status 200",
-        _status(400, 200, b"-32020"),
-        {"since": NEW},
-    ),
-    (
-        "header-mismatch-code",
-        f"{REJECTED} http-headers/method-header-mismatch-refused http-headers/missing-method-header-refused"
-        " http-headers/name-header-mismatch-refused http-headers/missing-name-header-refused"
-        " http-headers/values-case-sensitive http-headers/version-header-mismatch-refused",
-        "a header mismatch gives -32600",
-        code("Header mismatch", -32600),
-        {"since": NEW},
-    ),
-    (
-        "version-header-unchecked",
-        "http-headers/version-header-mismatch-refused",
-        "MCP-Protocol-Version is not compared with the body",
-        _lenient("MCP-Protocol-Version", "differs"),
-        {"since": NEW},
-    ),
-    (
-        "version-header-not-needed",
-        "http-headers/missing-version-header-refused",
-        "the server is modern only, and needs no MCP-Protocol-Version",
-        several(_modern_only, _lenient("MCP-Protocol-Version", "missing")),
-        {"since": NEW},
-    ),
-    (
-        "method-header-not-needed",
-        f"http-headers/missing-method-header-refused {REJECTED}",
-        "Mcp-Method may be missing",
-        _lenient("Mcp-Method", "missing"),
-        {"since": NEW},
-    ),
-    (
-        "method-header-unchecked",
-        f"http-headers/method-header-mismatch-refused http-headers/values-case-sensitive {REJECTED}",
-        "Mcp-Method is not compared with the body",
-        _lenient("Mcp-Method", "differs"),
-        {"since": NEW},
-    ),
-    (
-        "method-header-any-case",
-        "http-headers/values-case-sensitive",
-        "Mcp-Method is compared whatever its case",
-        handling(check_headers=_any_case),
-        {"since": NEW},
-    ),
-    (
-        "header-names-exact",
-        "http-headers/names-case-insensitive",
-        "header names are matched case-sensitively",
-        handling(check_headers=_exact_names),
-        {"since": NEW},
-    ),
-    (
-        "name-header-not-needed",
-        "http-headers/missing-name-header-refused",
-        "Mcp-Name may be missing",
-        _lenient("Mcp-Name", "missing"),
-        {"since": NEW},
-    ),
-    (
-        "name-header-unchecked",
-        "http-headers/name-header-mismatch-refused http-headers/name-header-base64-decoded",
-        "Mcp-Name is not compared with the body",
-        _lenient("Mcp-Name", "differs"),
-        {"since": NEW},
-    ),
-    (
-        "name-header-demanded",
-        "http-headers/name-header-not-demanded-elsewhere",
-        "every request needs Mcp-Name",
-        handling(check_headers=_name_demanded),
-        {"since": NEW},
-    ),
-    (
-        "name-header-not-decoded",
-        "http-headers/name-header-base64-decoded http-headers/param-header-base64-decoded",
-        "header values in base64 are not decoded",
-        _not_decoded,
-        {"since": NEW},
-    ),
-    (
-        "param-header-unchecked",
-        "http-headers/param-header-mismatch-refused",
-        "Mcp-Param headers are not compared with the arguments",
-        _lenient("Mcp-Param", "differs"),
-        {"since": NEW},
-    ),
-    (
-        "param-header-not-needed",
-        "http-headers/missing-param-header-refused",
-        "Mcp-Param headers may be missing",
-        _lenient("Mcp-Param", "missing"),
-        {"since": NEW},
-    ),
-    (
-        "unknown-param-header-refused",
-        "http-headers/unknown-param-header-ignored",
-        "an Mcp-Param header that nothing needs is refused",
-        handling(check_headers=_known_params_only),
+        status(400, 200, b"-32021"),
         {"since": NEW},
     ),
     (
@@ -470,19 +280,16 @@ _ROWS: tuple[tuple[str, str, str, Apply, dict[str, str]], ...] = (
         "get-400",
         "transport-http/get-405",
         "the server is modern only, and answers GET with 400",
-        several(_modern_only, handling(do_GET=lambda handler, proceed: handler.answer(400, b"", {}))),
+        several(modern_only, handling(do_GET=lambda handler, proceed: handler.answer(400, b"", {}))),
         {"since": NEW},
     ),
     (
         "delete-400",
         "transport-http/delete-405",
         "the server is modern only, and answers DELETE with 400",
-        several(_modern_only, handling(do_DELETE=lambda handler, proceed: handler.answer(400, b"", {}))),
+        several(modern_only, handling(do_DELETE=lambda handler, proceed: handler.answer(400, b"", {}))),
         {"since": NEW},
     ),
 )
 
-FAULTS = tuple(
-    Fault(name, requirements, summary, apply, **{"since": "2025-03-26", "transports": "http", **where})
-    for name, requirements, summary, apply, where in _ROWS
-)
+FAULTS = over_http(_ROWS)

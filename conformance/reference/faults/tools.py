@@ -148,6 +148,13 @@ FAULTS = (
         since="2026-07-28",
     ),
     Fault(
+        "no-parameter-schema-open",
+        "tools/no-parameter-schema-recommended",
+        "a tool without parameters does not say that it allows none",
+        _member("version", "inputSchema", {"type": "object"}),
+        since="2025-11-25",
+    ),
+    Fault(
         "output-schema-array",
         f"tools/output-schema-object {SHAPE} {CONFORMS}",
         "a tool's outputSchema is of type array",

@@ -11,6 +11,7 @@ from conformance.reference.faults.base import (
     Fault,
     around,
     code,
+    modern_only,
     on_error,
     on_response,
     on_result,
@@ -101,10 +102,6 @@ def _initialize_first(call: Call, proceed: Proceed) -> Message | None:
     if call.revision in STATELESS and call.method != "server/discover":
         raise RpcError(INVALID_REQUEST, "Invalid request: initialize comes first")
     return proceed(call)
-
-
-def _modern_only(server: Server) -> None:
-    server.revisions = STATELESS
 
 
 def _unnamed(message: Message, call: Call) -> Message:
@@ -225,7 +222,7 @@ FAULTS = (
         "initialize-refusal-unhelpful",
         "versioning/initialize-refusal-names-versions",
         "the server is modern only, and its refusal of initialize names no version",
-        several(_modern_only, on_response(("initialize",), _unnamed)),
+        several(modern_only, on_response(("initialize",), _unnamed)),
         since="2026-07-28",
     ),
     Fault(
@@ -233,7 +230,7 @@ FAULTS = (
         "versioning/modern-only-refuses-initialize versioning/initialize-refusal-names-versions"
         " jsonrpc/every-request-answered-once",
         "the server is modern only, and does not answer initialize",
-        several(_modern_only, on_response(("initialize",), _silent_initialize)),
+        several(modern_only, on_response(("initialize",), _silent_initialize)),
         since="2026-07-28",
         transports="stdio",
     ),

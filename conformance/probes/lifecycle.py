@@ -1,0 +1,147 @@
+"""Probes of the area lifecycle: the opening, ping, and requests of the server that nobody answers."""
+
+from __future__ import annotations
+
+from conformance.eras.handshake import Handshake
+from conformance.model import Frame
+from conformance.probes import Bench, probe
+from conformance.probes.outcome import shown
+from conformance.probes.tools import callable_tools
+from conformance.session import Call
+
+SILENT = "lifecycle/silent-before-initialize"
+NO_REQUESTS = "lifecycle/no-requests-before-initialized"
+EARLY_PING = "lifecycle/ping-answered-before-initialized"
+PROMPT = "lifecycle/ping-answered-promptly"
+EMPTY = "lifecycle/ping-answered-with-empty-result"
+CANCELLED = "lifecycle/timed-out-request-cancelled"
+
+PROMPTLY = 5.0
+"""Seconds; "promptly" has no number, so this is far above what any server needs."""
+
+PATIENT = 0.5
+"""Seconds that a server must have waited for us before its moving on counts as giving up."""
+
+ASKED = ("roots/list", "sampling/createMessage", "elicitation/create")
+
+
+@probe("lifecycle.opening", SILENT, NO_REQUESTS, EARLY_PING)
+def opening(bench: Bench) -> None:
+    """A quiet window, initialize, a ping, another quiet window, and only then notifications/initialized.
+
+    What the server says in the windows is the capability invariant's to judge.
+    """
+    session = bench.session
+    assert isinstance(session.era, Handshake)
+    if session.transport.name == "http":
+        bench.ledger.not_applicable(SILENT, "over HTTP a server cannot speak first")
+    else:
+        session.listen(min(bench.startup, PROMPTLY) + session.limits.quiet)
+        if not any(isinstance(frame.message, dict) for frame in session.since(0)):
+            bench.ledger.held(SILENT)
+    session.era.greet(session)
+    start = session.position
+    _judge_early_ping(bench, session.request("ping"))
+    session.listen(session.limits.quiet)
+    if not any(map(_asks, session.since(start))):
+        bench.ledger.held(NO_REQUESTS)
+    session.notify("notifications/initialized")
+    session.hear_out()
+
+
+def _asks(frame: Frame) -> bool:
+    message = frame.message
+    return frame.origin == "target" and isinstance(message, dict) and message.get("method", "ping") != "ping"
+
+
+def _judge_early_ping(bench: Bench, call: Call) -> None:
+    call.excused = True  # silence is told here, with its cause
+    if isinstance(call.result, dict):
+        bench.ledger.held(EARLY_PING)
+        return
+    bench.ledger.broke(
+        EARLY_PING,
+        "ping is not answered between initialize and notifications/initialized",
+        expected="an empty result",
+        actual=shown(call),
+        frames=call.proof,
+    )
+
+
+@probe("lifecycle.prompt-pings", PROMPT)
+def prompt_pings(bench: Bench) -> None:
+    """Five pings in a row."""
+    for _ in range(5):
+        call = bench.session.request("ping")
+        if call.error is not None:
+            bench.ledger.block(PROMPT, EMPTY)
+            return
+        if not bench.session.alive:
+            bench.ledger.block(PROMPT, call.lost)
+            return
+        call.excused = not call.answers  # silence is told here
+        took = call.answers[0].at - call.sent.at if call.answers else bench.session.limits.answer
+        if not call.answers or took >= PROMPTLY:
+            bench.ledger.broke(
+                PROMPT,
+                "a ping is not answered promptly",
+                expected=f"an answer within {PROMPTLY:g} s",
+                actual=f"an answer after {took:.1f} s" if call.answers else call.lost,
+                frames=call.proof,
+            )
+            return
+    bench.ledger.held(PROMPT)
+
+
+@probe("lifecycle.unanswered-requests", CANCELLED)
+def unanswered_requests(bench: Bench) -> None:
+    """Tools that ask the client, which stays silent. A server that then goes on says that it gave up."""
+    session = bench.session
+    session.answers.held.update(ASKED)
+    waiting = 0
+    for _, params in callable_tools(bench):
+        start = session.position
+        call = session.send("tools/call", params)
+        session.wait(call)
+        asked = [f for f in session.since(start) if _is_ours_to_answer(f)]
+        if not call.answers:
+            waiting += bool(asked)
+            call.excused = True
+            session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+            if not session.alive or waiting == 2:
+                break
+            continue
+        session.hear_out()
+        if any(_judge_giving_up(bench, call, question, start) for question in asked):
+            break
+    session.answers.held.clear()
+    why = "the server still waits" if waiting else "no tool that was called asks the client and waits for its answer"
+    bench.ledger.inconclusive(CANCELLED, why)
+
+
+def _is_ours_to_answer(frame: Frame) -> bool:
+    message = frame.message
+    return frame.origin == "target" and isinstance(message, dict) and message.get("method") in ASKED and "id" in message
+
+
+def _judge_giving_up(bench: Bench, call: Call, question: Frame, start: int) -> bool:
+    """Whether it could be judged: `call` was answered although `question` was not."""
+    for frame in bench.session.since(start):
+        message = frame.message
+        if frame.origin == "target" and isinstance(message, dict):
+            params = message.get("params")
+            named = params.get("requestId") if isinstance(params, dict) else None
+            if message.get("method") == "notifications/cancelled" and named == question.message["id"]:
+                bench.ledger.held(CANCELLED)
+                return True
+    waited = call.answers[0].at - question.at
+    if waited < PATIENT:
+        return False
+    bench.ledger.broke(
+        CANCELLED,
+        f"the server gives up its {question.message['method']} without saying so",
+        expected="notifications/cancelled for the request that it no longer waits for",
+        actual=f"the tool's result after {waited:.1f} s",
+        frames=(call.sent, question, *call.answers),
+    )
+    return True
