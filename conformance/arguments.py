@@ -23,7 +23,7 @@ def smallest_arguments(schema: Json) -> dict[str, Json]:
     return {name: _value(properties.get(name, {}), schema, 0) for name in names}
 
 
-def _value(schema: Json, root: Json, depth: int) -> Json:  # noqa: PLR0911 - one return for each keyword
+def _value(schema: Json, root: Json, depth: int) -> Json:
     if depth > 8:
         raise Unfillable("its inputSchema is nested too deeply")
     if not isinstance(schema, dict):

@@ -191,8 +191,8 @@ class _Reader:
     def _expectation(self, entry: dict[str, Json], where: tuple[str | int, ...]) -> Expectation:
         subject = next(subject for subject in SUBJECTS if subject in entry)
         self._check_requirement(entry["requirement"], (*where, "requirement"))
-        for problem in check_pattern(entry[subject]):
-            raise self._error((*where, subject), problem)
+        for flaw in check_pattern(entry[subject]):
+            raise self._error((*where, subject, *flaw.place), flaw.what)
         return Expectation(
             requirement=entry["requirement"],
             subject=subject,

@@ -61,9 +61,9 @@ class Conformance(pytest.Collector):
                 yield RequirementItem.from_parent(self, name=name, run_=run, judged=judged)
 
     def _test(self) -> Report:
+        from conformance.model import Target
         from conformance.runner import Options, Runner, UsageError
         from conformance.target import parse_command
-        from conformance.model import Target
 
         option = self.config.getoption
         options = Options(

@@ -2,82 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Protocol, TypedDict, Unpack
+from dataclasses import replace
+from typing import Protocol, Unpack
 
 from conformance.answers import Answers
+from conformance.messages import MAY_TAKE_LONG, Call, How, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
 from conformance.revisions import Revision
 from conformance.transports import Arrival, Ended, Ending, Transport
 
+__all__ = ["MAY_TAKE_LONG", "Call", "Era", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
+
 TRACE_BYTES = 8 * 1024 * 1024
 TRACE_FRAMES = 20_000
-MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete")
-"""Methods behind which an author's own code runs: no answer in time proves nothing."""
-
 KEPT_BYTES = 64 * 1024
 """A longer frame is kept in the trace by its beginning only."""
-
-
-class How(TypedDict, total=False):
-    """How a message differs from an ordinary one.
-
-    `id` replaces the session's own; `illegal` marks what is wrong on purpose; `bare` leaves out what the era adds
-    to every request; `headers` are added to the era's (HTTP).
-    """
-
-    id: Json
-    illegal: bool
-    bare: bool
-    headers: Mapping[str, str]
-
-
-@dataclass(slots=True, eq=False)
-class Call:
-    """One request of ours and what came of it.
-
-    `lost` says why no answer can come any more, "" while one can. `answers` are all responses with its id, so a
-    second one is not lost. `notifications` arrived between the request and its first answer.
-    """
-
-    id: Json
-    method: str
-    params: Json
-    sent: Frame
-    answers: list[Frame] = field(default_factory=list)
-    notifications: list[Frame] = field(default_factory=list)
-    head: Frame | None = None
-    lost: str = ""
-    excused: bool = False
-
-    @property
-    def response(self) -> Json:
-        """The first response message, or None."""
-        return self.answers[0].message if self.answers else None
-
-    @property
-    def result(self) -> Json:
-        """The `result` of the first response, or None."""
-        return self.response.get("result") if self.answers else None
-
-    @property
-    def error(self) -> Json:
-        """The `error` of the first response, or None."""
-        return self.response.get("error") if self.answers else None
-
-    @property
-    def proof(self) -> tuple[Frame, ...]:
-        """The request and its answers."""
-        return (self.sent, *self.answers)
-
-    @property
-    def done(self) -> bool:
-        """Whether waiting any longer is pointless."""
-        return bool(self.answers) or bool(self.lost)
 
 
 class Observer(Protocol):
@@ -118,30 +60,6 @@ class NotSpoken(Exception):
         super().__init__(reason)
         self.offered = offered
         self.call = call
-
-
-def id_key(identifier: Json) -> str:
-    """A key under which two ids are equal only if value and JSON type are: 1 and "1" differ, 7 and 7.0 do not."""
-    if isinstance(identifier, float) and identifier.is_integer():
-        identifier = int(identifier)
-    return json.dumps(identifier, sort_keys=True)
-
-
-def parse(data: bytes) -> tuple[Json, bool]:
-    """The JSON value in `data` and whether there is one. NaN and Infinity are not JSON."""
-    try:
-        return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant), True
-    except (ValueError, RecursionError):
-        return None, False
-
-
-def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not JSON")
-
-
-def encode(message: Json) -> bytes:
-    """`message` on one line, in UTF-8."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 class Session:
@@ -260,7 +178,7 @@ class Session:
         calls = [
             self._register(part, frame)
             for part in parts
-            if isinstance(part, dict) and "method" in part and _is_id(part.get("id"))
+            if isinstance(part, dict) and "method" in part and is_id(part.get("id"))
         ]
         for call in calls:
             call.excused = illegal
@@ -413,10 +331,10 @@ class Session:
             if "id" in message:
                 self._answer(message)
             else:
-                for call in self.pending:
-                    call.notifications.append(frame)
+                for waiting in self.pending:
+                    waiting.notifications.append(frame)
             return
-        call = self.calls.get(id_key(message["id"])) if _is_id(message.get("id")) else None
+        call = self.calls.get(id_key(message["id"])) if is_id(message.get("id")) else None
         if call is not None:
             frame = replace(frame, case=call.sent.case)
         self._observe(frame, call)
@@ -436,7 +354,7 @@ class Session:
 
     def _write_reply(self, message: Json) -> None:
         # The answer to a request that was itself wrong (id null, say) cannot be right.
-        self._write(encode(message), message, How(illegal=not _is_id(message["id"])))
+        self._write(encode(message), message, How(illegal=not is_id(message["id"])))
 
     def _keep(self, frame: Frame) -> None:
         self._frames += 1
@@ -446,9 +364,3 @@ class Session:
         self._trace_bytes += len(frame.data)
         while self._trace_bytes > TRACE_BYTES or len(self.trace) > TRACE_FRAMES:
             self._trace_bytes -= len(self.trace.popleft().data)
-
-
-def _is_id(value: Json) -> bool:
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, (str, int)) or (isinstance(value, float) and value.is_integer())

@@ -72,7 +72,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
     )
 
 
-def _verdict(  # noqa: PLR0911 - one return for each verdict
+def _verdict(
     requirement: Requirement, facts: Facts, findings: tuple[Finding, ...]
 ) -> tuple[Verdict, str]:
     identifier, ledger, survey = requirement.id, facts.ledger, facts.survey

@@ -12,7 +12,7 @@ LINE = [
     ["ledger", "requirements", "wire_schemas"],
     ["target"],
     ["transports"],
-    ["answers", "arguments"],
+    ["answers", "arguments", "messages"],
     ["session"],
     ["eras", "survey"],
     ["expect"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from conformance.ledger import Ledger
-from conformance.model import Frame
+from conformance.model import Frame, Json
 from conformance.session import Call, Session
 
 
@@ -27,3 +27,13 @@ class Watcher:
 
     def finish(self) -> None:
         """The session is closed."""
+
+
+def is_integer(value: Json) -> bool:
+    """Whether a JSON value is an integer, as JSON Schema sees it: 7.0 is one, true is none."""
+    return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+
+
+def is_number(value: Json) -> bool:
+    """Whether a JSON value is a number; true is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from conformance.expect import show
+from conformance.expect import shorten
 from conformance.invariants.base import Watcher
 from conformance.ledger import Ledger
 from conformance.model import Frame, Json, Severity
@@ -104,7 +104,7 @@ class Capability(Watcher):
             BEFORE_INITIALIZE,
             "the server sends a message before it has received initialize",
             expected="silence until initialize",
-            actual=show(frame.message),
+            actual=shorten(frame.message),
             frames=(frame,),
         )
 
@@ -137,7 +137,7 @@ class Capability(Watcher):
             CLIENT,
             f"the server sends {method}, although the client did not declare {'.'.join(ASKED_OF[method])}",
             expected="only capabilities that the client declared",
-            actual=f"client capabilities {show(self.session.client)}",
+            actual=f"client capabilities {shorten(self.session.client)}",
             frames=(frame,),
         )
 
@@ -154,7 +154,7 @@ class Capability(Watcher):
                 NOTIFICATIONS,
                 f"the server sends {method} without having declared {'.'.join(path)}",
                 expected=f"the server capability {'.'.join(path)}",
-                actual=f"server capabilities {show(self.session.capabilities)}",
+                actual=f"server capabilities {shorten(self.session.capabilities)}",
                 frames=(frame,),
                 # What listChanged indicates is said, not that its absence forbids the notification; and what a
                 # server may log about a message that was wrong is nowhere said.
@@ -173,6 +173,6 @@ class Capability(Watcher):
             SUBSCRIBED,
             "an update is sent for a resource that was not subscribed",
             expected="updates of subscribed resources only",
-            actual=f"{show(uri)}; subscribed: {', '.join(self._subscribed) or 'nothing'}",
+            actual=f"{shorten(uri)}; subscribed: {', '.join(self._subscribed) or 'nothing'}",
             frames=(*list(self._subscribed.values())[:1], frame),
         )

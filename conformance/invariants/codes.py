@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from conformance.expect import TYPES, show
-from conformance.invariants.base import Watcher
+from conformance.expect import shorten
+from conformance.invariants.base import Watcher, is_integer
 from conformance.model import Frame, Severity
 from conformance.session import Call
 
@@ -46,7 +46,7 @@ class Codes(Watcher):
             return
         stateless = self.session.revision.era == "stateless"
         error = message.get("error")
-        if isinstance(error, dict) and TYPES["integer"](error.get("code")):
+        if isinstance(error, dict) and is_integer(error.get("code")):
             if stateless:
                 self._stateless_code(int(error["code"]), frame, call)
             else:
@@ -80,7 +80,7 @@ class Codes(Watcher):
 
     def _result_type(self, kind: object, frame: Frame, call: Call) -> None:
         if not isinstance(kind, str):
-            actual = "no resultType" if kind is None else show(kind)
+            actual = "no resultType" if kind is None else shorten(kind)
             self.ledger.broke(
                 TYPE_PRESENT,
                 f"the result of {call.method} has no resultType string",
@@ -98,7 +98,7 @@ class Codes(Watcher):
             TYPE_KNOWN,
             f"the result of {call.method} has an unknown resultType",
             expected='"complete" or "input_required"',
-            actual=show(kind),
+            actual=shorten(kind),
             frames=(call.sent, frame),
             ceiling=Severity.WARNING if isinstance(declared, dict) and declared else None,
         )

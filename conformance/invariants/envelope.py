@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from conformance.expect import TYPES, show
-from conformance.invariants.base import Watcher
+from conformance.expect import shorten
+from conformance.invariants.base import Watcher, is_integer
 from conformance.ledger import Ledger
+from conformance.messages import is_id
 from conformance.model import Frame, Json, Severity
 from conformance.session import MAY_TAKE_LONG, Call, Session, id_key
 
@@ -24,11 +25,6 @@ REQUEST_ID = "jsonrpc/server-request-id-valid"
 REUSED = "jsonrpc/server-request-id-not-reused"
 NO_BATCH = "jsonrpc/no-batch-emitted"
 NO_REQUESTS = "jsonrpc/no-server-requests"
-
-
-def is_id(value: Json) -> bool:
-    """Whether a value may be the id of a request: a string or an integer."""
-    return TYPES["string"](value) or TYPES["integer"](value)
 
 
 class Envelope(Watcher):
@@ -78,7 +74,7 @@ class Envelope(Watcher):
         if message.get("jsonrpc") == "2.0":
             self.ledger.held(VERSION)
         else:
-            actual = show(message["jsonrpc"]) if "jsonrpc" in message else "no jsonrpc member"
+            actual = shorten(message["jsonrpc"]) if "jsonrpc" in message else "no jsonrpc member"
             self._broke(VERSION, 'a message does not say jsonrpc "2.0"', '"2.0"', actual, frame)
         if "method" in message:
             self._asked(frame, message)
@@ -86,24 +82,24 @@ class Envelope(Watcher):
             self._answered(frame, message, call)
         else:
             what = "a message is neither request, notification nor response"
-            self._broke(VALID, what, "method, result or error", show(message), frame)
+            self._broke(VALID, what, "method, result or error", shorten(message), frame)
 
     # -- what the server asks and tells
 
     def _asked(self, frame: Frame, message: dict[str, Any]) -> None:
         method, identifier = message["method"], message.get("id")
         if not isinstance(method, str):
-            self._broke(VALID, "the method of a message is no string", "a string", show(method), frame)
+            self._broke(VALID, "the method of a message is no string", "a string", shorten(method), frame)
             return
         if "params" in message and not isinstance(message["params"], dict):
-            self._broke(VALID, "the params of a message are no object", "an object", show(message["params"]), frame)
+            self._broke(VALID, "the params of a message are no object", "an object", shorten(message["params"]), frame)
         else:
             self.ledger.held(VALID)
         if "result" in message or "error" in message:
-            self._broke(VALID, "a message is request and response at once", "one of them", show(message), frame)
+            self._broke(VALID, "a message is request and response at once", "one of them", shorten(message), frame)
         if method.startswith("notifications/"):
             if "id" in message:
-                self._broke(NO_ID, "a notification has an id", "no id member", f"id {show(identifier)}", frame)
+                self._broke(NO_ID, "a notification has an id", "no id member", f"id {shorten(identifier)}", frame)
             else:
                 self.ledger.held(NO_ID)
         elif "id" in message:
@@ -111,11 +107,15 @@ class Envelope(Watcher):
 
     def _server_request(self, frame: Frame, identifier: Json) -> None:
         if self.session.revision.era == "stateless":
-            self._broke(NO_REQUESTS, "the server sends a request", "no requests", show(frame.message), frame)
+            self._broke(NO_REQUESTS, "the server sends a request", "no requests", shorten(frame.message), frame)
             return
         if not is_id(identifier):
             self._broke(
-                REQUEST_ID, "a request of the server has no valid id", "a string or an integer", show(identifier), frame
+                REQUEST_ID,
+                "a request of the server has no valid id",
+                "a string or an integer",
+                shorten(identifier),
+                frame,
             )
             return
         self.ledger.held(REQUEST_ID)
@@ -154,8 +154,8 @@ class Envelope(Watcher):
             self.ledger.broke(
                 ECHOED,
                 "an integer id comes back with a fraction",
-                expected=f"id {show(call.id)}",
-                actual=f"id {show(message['id'])}",
+                expected=f"id {shorten(call.id)}",
+                actual=f"id {shorten(message['id'])}",
                 frames=(call.sent, frame),
                 ceiling=Severity.WARNING,
             )
@@ -170,7 +170,7 @@ class Envelope(Watcher):
         if "result" in message and "error" in message:
             nulled = next((name for name in ("error", "result") if message[name] is None), "")
             what = f'a response has "{nulled}": null beside the other' if nulled else "a response has result and error"
-            broke(XOR, what, expected="exactly one of result and error", actual=show(message), frames=proof)
+            broke(XOR, what, expected="exactly one of result and error", actual=shorten(message), frames=proof)
             if nulled != "error":
                 return
         else:
@@ -184,7 +184,7 @@ class Envelope(Watcher):
                     OBJECT,
                     "a result is no object",
                     expected="an object",
-                    actual=show(message.get("result")),
+                    actual=shorten(message.get("result")),
                     frames=proof,
                 )
             return
@@ -199,18 +199,18 @@ class Envelope(Watcher):
         if lacking or not isinstance(error["message"], str):
             what = f"an error lacks {' and '.join(lacking)}" if lacking else "the message of an error is no string"
             self.ledger.broke(
-                MEMBERS, what, expected="an integer code and a string message", actual=show(error), frames=proof
+                MEMBERS, what, expected="an integer code and a string message", actual=shorten(error), frames=proof
             )
         else:
             self.ledger.held(MEMBERS)
         if "code" in lacking:
             return
-        if TYPES["integer"](error["code"]):
+        if is_integer(error["code"]):
             self.ledger.held(CODE)
             self.ledger.held(VALID)
         else:
             self.ledger.broke(
-                CODE, "an error code is no integer", expected="an integer", actual=show(error["code"]), frames=proof
+                CODE, "an error code is no integer", expected="an integer", actual=shorten(error["code"]), frames=proof
             )
 
     def _stray(self, frame: Frame, message: dict[str, Any]) -> None:
@@ -227,7 +227,7 @@ class Envelope(Watcher):
                 SILENT,
                 f"the notification {last.message['method']} is answered",
                 expected="no response to a notification",
-                actual=show(message),
+                actual=shorten(message),
                 frames=(last, frame),
             )
             return
@@ -241,9 +241,9 @@ class Envelope(Watcher):
             self.ledger.broke(
                 ECHOED,
                 "a response has an id that no request has"
-                + (f"; it answers {call.method} with id {show(call.id)}" if call else ""),
-                expected=f"id {show(call.id)}" if call else "the id of a request",
-                actual=f"id {show(stray.message['id'])}" if "id" in stray.message else "no id",
+                + (f"; it answers {call.method} with id {shorten(call.id)}" if call else ""),
+                expected=f"id {shorten(call.id)}" if call else "the id of a request",
+                actual=f"id {shorten(stray.message['id'])}" if "id" in stray.message else "no id",
                 frames=(call.sent if call else None, stray),
             )
             if call is not None:

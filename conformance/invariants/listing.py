@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import ClassVar
 
-from conformance.expect import show
+from conformance.expect import shorten
 from conformance.invariants.base import Watcher
 from conformance.model import Frame, Json, Severity
 from conformance.session import Call
@@ -58,7 +58,7 @@ class Listing(Watcher):
             self._say(NAME_LENGTH, 1 <= len(name) <= 128, "a tool name is too long or empty", length, proof)
             fits = re.fullmatch(r"[A-Za-z0-9_.-]*", name) is not None
             self._say(
-                NAME_CHARACTERS, fits, "a tool name has other characters than A-Z a-z 0-9 _ - .", show(name), proof
+                NAME_CHARACTERS, fits, "a tool name has other characters than A-Z a-z 0-9 _ - .", shorten(name), proof
             )
         if isinstance(schema, dict) and not schema.get("properties"):
             if schema.get("additionalProperties") is False:
@@ -68,7 +68,7 @@ class Listing(Watcher):
                     NO_PARAMETERS,
                     "a tool without parameters admits any arguments",
                     expected='{"type": "object", "additionalProperties": false}',
-                    actual=f"tool {show(name)}: {show(schema)}",
+                    actual=f"tool {shorten(name)}: {shorten(schema)}",
                     frames=proof,
                     ceiling=Severity.ADVICE,
                 )
@@ -78,11 +78,11 @@ class Listing(Watcher):
         if not isinstance(uri, str):
             return
         if not _SCHEME.match(uri):
-            self._say(URI, False, "the uri of a resource has no valid scheme", show(uri), proof)
+            self._say(URI, False, "the uri of a resource has no valid scheme", shorten(uri), proof)
         elif _UNSAFE.search(uri):
             what = "the uri of a resource has characters that a URI cannot have"
             self.ledger.broke(
-                URI, what, expected="a URI (RFC 3986)", actual=show(uri), frames=proof, ceiling=Severity.WARNING
+                URI, what, expected="a URI (RFC 3986)", actual=shorten(uri), frames=proof, ceiling=Severity.WARNING
             )
         else:
             self.ledger.held(URI)
@@ -90,12 +90,12 @@ class Listing(Watcher):
     def _template(self, template: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         uri = template.get("uriTemplate")
         if isinstance(uri, str):
-            self._say(TEMPLATE, is_template(uri), "a uriTemplate is no RFC 6570 template", show(uri), proof)
+            self._say(TEMPLATE, is_template(uri), "a uriTemplate is no RFC 6570 template", shorten(uri), proof)
 
     def _contents(self, contents: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         blob = contents.get("blob")
         if isinstance(blob, str):
-            self._say(BASE64, is_base64(blob), "a blob does not decode as base64", show(blob), proof)
+            self._say(BASE64, is_base64(blob), "a blob does not decode as base64", shorten(blob), proof)
 
     def _say(self, requirement: str, good: bool, what: str, actual: str, proof: tuple[Frame, ...]) -> None:
         if good:

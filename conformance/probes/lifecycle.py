@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.eras.handshake import Handshake
+from conformance.eras.handshake import Handshake, client_info
 from conformance.model import Frame
 from conformance.probes import Bench, probe
 from conformance.probes.outcome import shown
@@ -15,6 +15,7 @@ EARLY_PING = "lifecycle/ping-answered-before-initialized"
 PROMPT = "lifecycle/ping-answered-promptly"
 EMPTY = "lifecycle/ping-answered-with-empty-result"
 CANCELLED = "lifecycle/timed-out-request-cancelled"
+TOLERATED = "discovery/unknown-client-capabilities-tolerated"
 
 PROMPTLY = 5.0
 """Seconds; "promptly" has no number, so this is far above what any server needs."""
@@ -145,3 +146,24 @@ def _judge_giving_up(bench: Bench, call: Call, question: Frame, start: int) -> b
         frames=(call.sent, question, *call.answers),
     )
     return True
+
+
+@probe("lifecycle.unknown-client-capabilities", TOLERATED)
+def unknown_client_capabilities(bench: Bench) -> None:
+    """initialize with the case's client capabilities, and more in clientInfo than any revision has."""
+    session = bench.session
+    info = {**client_info(), "title": "mcp-conform", "icons": [], "com.example/x": {"a": 1}}
+    params = {"protocolVersion": session.revision.date, "capabilities": session.client, "clientInfo": info}
+    call = session.send("initialize", params)
+    session.wait(call, timeout=session.limits.start)
+    call.excused = not call.answers  # silence is told here
+    if isinstance(call.result, dict):
+        bench.ledger.held(TOLERATED)
+        return
+    bench.ledger.broke(
+        TOLERATED,
+        "initialize fails with capabilities or information of the client that the server does not know",
+        expected="a result, as without them",
+        actual=shown(call),
+        frames=call.proof,
+    )

@@ -32,6 +32,7 @@ STATELESS_NOT_FOUND = "resources/not-found-32602"
 NEVER_EMPTY = "resources/not-found-never-empty-contents"
 VALIDATED = "resources/uri-inputs-validated"
 ANSWERED = "resources/subscribe-answered"
+WEB = "resources/https-only-if-fetchable"
 REFUSED = "resources/subscribe-refused-when-undeclared"
 
 
@@ -49,7 +50,7 @@ def uris(bench: Bench) -> None:
     judge_uniqueness(bench, "resources", "resources/uri-unique")
 
 
-@probe("resources.read-each", AVAILABLE, READABLE, INTERNAL)
+@probe("resources.read-each", AVAILABLE, READABLE, INTERNAL, WEB)
 def read_each(bench: Bench) -> None:
     """Each listed resource, at most MAX_READS. The shape of what comes is the wire invariant's."""
     listed = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)]
@@ -59,6 +60,8 @@ def read_each(bench: Bench) -> None:
     calls = [call for call in calls if answered(bench, call, READABLE, INTERNAL)]
     for call in calls:
         _judge_failure(bench, call)
+        _judge_web(bench, call)
+    bench.ledger.inconclusive(WEB, "the server lists no https: resource, or none of the first was answered")
     bench.ledger.inconclusive(INTERNAL, "no listed resource fails when it is read")
     missing = [call for call in calls if code_of(call) in (NOT_FOUND, INVALID_PARAMS)]
     if any(call.error is None for call in calls):
@@ -96,6 +99,23 @@ def _judge_failure(bench: Bench, call: Call) -> None:
             actual=shown(call),
             frames=call.proof,
         )
+
+
+def _judge_web(bench: Bench, call: Call) -> None:
+    """That the server hands out an https: resource itself hints that clients cannot fetch it; it proves nothing."""
+    if not _of_the_web(call):
+        return
+    if call.error is not None:
+        bench.ledger.held(WEB)
+        return
+    bench.ledger.broke(
+        WEB,
+        "an https: resource is read from the server; can clients fetch it from the web themselves?",
+        expected="another scheme, unless they can",
+        actual=str(call.params["uri"])[:200],
+        frames=call.proof,
+        ceiling=Severity.ADVICE,
+    )
 
 
 def _of_the_web(call: Call) -> bool:

@@ -90,7 +90,7 @@ def judge_structure(bench: Bench, tool: Json, call: Call) -> None:
 
 
 def judge_text_copy(bench: Bench, tool: Json, call: Call) -> None:
-    """Beside structuredContent some text block holds the same as JSON; other text is a lesser breach from 2026-07-28."""
+    """Beside structuredContent some text block holds the same as JSON; from 2026-07-28 other text breaks it less."""
     if "structuredContent" not in call.result:
         return
     texts = list(_texts(call.result))

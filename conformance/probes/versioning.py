@@ -99,7 +99,6 @@ PER_REQUEST = "versioning/version-rejection-is-per-request"
 HTTP_400 = "versioning/unsupported-version-http-400"
 ADVERTISED = "versioning/advertised-versions-served"
 FIRST = "versioning/first-request-served"
-DUAL_MODERN = "versioning/dual-era-serves-modern-requests"
 DUAL_HANDSHAKE = "versioning/dual-era-serves-handshake"
 AFFINITY = "versioning/no-connection-affinity"
 INTERLEAVED = "versioning/interleaved-requests-handled"
@@ -168,7 +167,7 @@ def _judge_unsupported_error(bench: Bench, call: Call, version: str) -> None:
             actual=shown(call),
             frames=call.proof,
         )
-    if strings and bench.session.revision.date in supported:
+    if isinstance(supported, list) and bench.session.revision.date in supported:
         ledger.held(LISTS_SUPPORTED)
     elif strings:
         ledger.broke(
@@ -216,7 +215,7 @@ def advertised(bench: Bench) -> None:
     bench.ledger.inconclusive(ADVERTISED, "supportedVersions names no modern version")
 
 
-@probe("versioning.first-request", FIRST, DUAL_MODERN)
+@probe("versioning.first-request", FIRST)
 def first_request(bench: Bench) -> None:
     """A list, or without lists an unknown method, as the very first request of a process."""
     lists = [LISTS[name][0] for name in declared(bench) if name != "templates"]
@@ -225,15 +224,10 @@ def first_request(bench: Bench) -> None:
     session = bench.session
     call = session.send(lists[0])
     session.wait(call, timeout=session.limits.start)
-    dual = any(BY_DATE[date].era == "handshake" for date in bench.spoken)
-    if not dual:
-        bench.ledger.not_applicable(DUAL_MODERN, "the server does not answer initialize")
-    if not answered(bench, call, FIRST, DUAL_MODERN):
+    if not answered(bench, call, FIRST):
         return
     if isinstance(call.result, dict):
         bench.ledger.held(FIRST)
-        if dual:
-            bench.ledger.held(DUAL_MODERN)
         return
     bench.ledger.broke(
         FIRST,
@@ -242,7 +236,6 @@ def first_request(bench: Bench) -> None:
         actual=shown(call),
         frames=call.proof,
     )
-    bench.ledger.block(DUAL_MODERN, FIRST)
 
 
 @probe("versioning.interleaved", INTERLEAVED)
@@ -321,7 +314,7 @@ def affinity(bench: Bench) -> None:
 
 @probe("versioning.initialize", MODERN_ONLY, NAMES_VERSIONS, DUAL_HANDSHAKE)
 def initialize(bench: Bench) -> None:
-    """A handshake-era initialize on a fresh process. A server of both eras answers it; one that is modern only refuses."""
+    """A handshake-era initialize on a fresh process: a server of both eras answers it, a modern-only one refuses."""
     ledger, session = bench.ledger, bench.session
     params = {"protocolVersion": HANDSHAKE[-1].date, "capabilities": {}, "clientInfo": client_info()}
     headers = {"MCP-Protocol-Version": HANDSHAKE[-1].date}
@@ -330,8 +323,7 @@ def initialize(bench: Bench) -> None:
     if isinstance(call.result, dict):
         for requirement in (MODERN_ONLY, NAMES_VERSIONS):
             ledger.not_applicable(requirement, "the server answers initialize")
-        # Whether it then keeps to the negotiated revision is what the runs of that era show.
-        ledger.held(DUAL_HANDSHAKE)
+        _judge_agreed_version(bench, call)
         return
     ledger.not_applicable(DUAL_HANDSHAKE, "the server does not answer initialize")
     status = call.head.status if call.head is not None else None
@@ -359,6 +351,20 @@ def initialize(bench: Bench) -> None:
         )
     else:
         ledger.block(NAMES_VERSIONS, MODERN_ONLY)
+
+
+def _judge_agreed_version(bench: Bench, call: Call) -> None:
+    """Whether the server then keeps to the revision is what the runs of that era show."""
+    if str(call.result.get("protocolVersion")) < "2026-07-28":
+        bench.ledger.held(DUAL_HANDSHAKE)
+        return
+    bench.ledger.broke(
+        DUAL_HANDSHAKE,
+        "initialize is answered by a version that has no initialize",
+        expected="a version of the handshake era",
+        actual=shown(call),
+        frames=call.proof,
+    )
 
 
 @probe("versioning.removed-methods", REMOVED)

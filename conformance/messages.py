@@ -1,0 +1,101 @@
+"""Messages as JSON: ids, encoding, and one request of ours with what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+from conformance.model import Frame, Json
+
+MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete")
+"""Methods behind which an author's own code runs: no answer in time proves nothing."""
+
+
+class How(TypedDict, total=False):
+    """How a message differs from an ordinary one.
+
+    `id` replaces the session's own; `illegal` marks what is wrong on purpose; `bare` leaves out what the era adds
+    to every request; `headers` are added to the era's (HTTP).
+    """
+
+    id: Json
+    illegal: bool
+    bare: bool
+    headers: Mapping[str, str]
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One request of ours and what came of it.
+
+    `lost` says why no answer can come any more, "" while one can. `answers` are all responses with its id, so a
+    second one is not lost. `notifications` arrived between the request and its first answer.
+    """
+
+    id: Json
+    method: str
+    params: Json
+    sent: Frame
+    answers: list[Frame] = field(default_factory=list)
+    notifications: list[Frame] = field(default_factory=list)
+    head: Frame | None = None
+    lost: str = ""
+    excused: bool = False
+
+    @property
+    def response(self) -> Json:
+        """The first response message, or None."""
+        return self.answers[0].message if self.answers else None
+
+    @property
+    def result(self) -> Json:
+        """The `result` of the first response, or None."""
+        return self.response.get("result") if self.answers else None
+
+    @property
+    def error(self) -> Json:
+        """The `error` of the first response, or None."""
+        return self.response.get("error") if self.answers else None
+
+    @property
+    def proof(self) -> tuple[Frame, ...]:
+        """The request and its answers."""
+        return (self.sent, *self.answers)
+
+    @property
+    def done(self) -> bool:
+        """Whether waiting any longer is pointless."""
+        return bool(self.answers) or bool(self.lost)
+
+
+def id_key(identifier: Json) -> str:
+    """A key under which two ids are equal only if value and JSON type are: 1 and "1" differ, 7 and 7.0 do not."""
+    if isinstance(identifier, float) and identifier.is_integer():
+        identifier = int(identifier)
+    return json.dumps(identifier, sort_keys=True)
+
+
+def parse(data: bytes) -> tuple[Json, bool]:
+    """The JSON value in `data` and whether there is one. NaN and Infinity are not JSON."""
+    try:
+        return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant), True
+    except (ValueError, RecursionError):
+        return None, False
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+def encode(message: Json) -> bytes:
+    """`message` on one line, in UTF-8."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def is_id(value: Json) -> bool:
+    """Whether a value may be the id of a request: a string or an integer."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, (str, int)) or (isinstance(value, float) and value.is_integer())
