@@ -1,48 +1,59 @@
-"""Cases: YAML → Case, checked against schemas/case.json and against what the suite has; selection."""
+"""Cases: scripted conversations that put requirements to the test, from YAML; and which of them the user selects."""
 
 from __future__ import annotations
 
-import difflib
-import fnmatch
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol, cast
 
 from conformance.data import SCHEMAS
-from conformance.expect import ABSENT, check_pattern
-from conformance.model import Json, Requirement
-from conformance.yaml_files import FileError, Lines, line_of, load
+from conformance.expect import ABSENT, check_pattern, saved_names
+from conformance.model import Json, Requirement, Severity
+from conformance.requirements import applies
+from conformance.revisions import REVISIONS, holds
+from conformance.yaml_files import FileError, Lines, Place, line_of, load
 
-Subject = Literal["response", "notifications", "nothing", "alive", "status", "headers"]
-SUBJECTS: tuple[Subject, ...] = ("response", "notifications", "nothing", "alive", "status", "headers")
-
+Isolation = Literal["shared", "session", "process"]
 Kind = Literal["request", "notify", "raw", "http", "batch", "close", "probe"]
+Silence = Literal["", "inconclusive", "allowed"]
+Subject = Literal["response", "notifications", "nothing", "alive", "status", "headers"]
+
+KINDS = ("request", "notify", "raw", "raw64", "http", "batch", "close", "probe")
+SUBJECTS: tuple[Subject, ...] = ("response", "notifications", "nothing", "alive", "status", "headers")
+ANSWERED = ("request", "raw", "http", "batch")
+"""Kinds of steps that a response may follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One thing that a step expects, and the requirement that is broken if it does not come.
+    """What must hold after a step, or there is a finding against `requirement`.
 
-    `severity` softens. `silence` says what no response means: "" a failure of its own, "allowed" or "inconclusive".
+    `pattern` is about the `subject`, and true where that is `nothing` or `alive`. `severity` softens what level and
+    basis give. `silence` is what no response means. `message` is the sentence of the finding, empty for a plain one.
     """
 
     requirement: str
     subject: Subject
     pattern: Json
-    severity: str = ""
-    silence: str = ""
+    severity: Severity | None = None
+    silence: Silence = ""
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a case. Which members mean something depends on `kind`; `judges` are the requirements it may judge."""
+    """One thing said to the target, or a probe. What is said stands in the members that its kind needs.
+
+    `params` and `id` are ABSENT if the case does not say them; `{$pick: kind}` and `{$saved: name}` in `params` and
+    `batch` are yet to be replaced. `meta` is false if the era adds nothing. The bytes of raw and http steps are
+    `raw64` in base64, or `raw`. `save` is name → dotted path into the response. `judges` are the requirements that the
+    step can judge, `settings` what goes to the probe.
+    """
 
     kind: Kind
-    judges: tuple[str, ...] = ()
     method: str = ""
     params: Json = ABSENT
     id: Json = ABSENT
@@ -56,251 +67,347 @@ class Step:
     probe: str = ""
     settings: Mapping[str, Json] = field(default_factory=dict)
     expect: tuple[Expectation, ...] = ()
+    judges: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Case:
-    """A scripted conversation. `requires` are server capabilities: all of them, any one of each inner tuple."""
+    """A scripted conversation; its members are those of `schemas/case.json`.
+
+    `requires` are server capabilities: one of each tuple must be declared. Empty `eras` and `transports` mean any.
+    """
 
     id: str
+    area: str
     title: str
-    steps: tuple[Step, ...]
     requires: tuple[tuple[str, ...], ...] = ()
     since: str | None = None
     until: str | None = None
     eras: tuple[str, ...] = ()
     transports: tuple[str, ...] = ()
-    client: Json = field(default_factory=dict)
-    isolation: str = "shared"
+    client: Mapping[str, Json] = field(default_factory=dict)
+    isolation: Isolation = "shared"
     open: bool = True
     harmful: bool = False
-
-    @property
-    def area(self) -> str:
-        """The part of the id before the slash."""
-        return self.id.partition("/")[0]
+    steps: tuple[Step, ...] = ()
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """All requirements that the case may judge."""
+        """The ids of all requirements that it can judge."""
         return tuple(dict.fromkeys(identifier for step in self.steps for identifier in step.judges))
 
 
-class Judges(Protocol):
-    """What a probe says about itself."""
+class Judging(Protocol):
+    """A probe, as far as cases know it."""
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """The requirements that it may judge."""
+        """The ids of the requirements that it may judge."""
 
 
 def load_cases(
-    folder: Path, requirements: Mapping[str, Requirement], picks: Collection[str], probes: Mapping[str, Judges]
+    folder: Path,
+    requirements: Mapping[str, Requirement],
+    picks: Collection[str],
+    probes: Mapping[str, Judging],
+    prefix: str = "",
 ) -> tuple[Case, ...]:
-    """All cases of the YAML files in `folder`. Raises FileError, with file, line and what is allowed."""
-    cases: dict[str, Case] = {}
-    for path in sorted(folder.glob("*.yaml")):
-        reader = _Reader(path, requirements, picks, probes)
-        for case in reader.read():
-            if case.id in cases:
-                raise FileError(path, 1, f"the case {case.id} stands twice")
-            cases[case.id] = case
-    return tuple(cases.values())
+    """All cases of the files `*.yaml` in `folder`, in order. With `prefix` their areas are `prefix/area`.
+
+    `picks` are the kinds that `$pick` may name, `probes` the probes by name. Raises FileError, also if there is
+    no case.
+    """
+    if not folder.is_dir():
+        raise FileError(folder, 1, "is no folder")
+    known = _Known(requirements, picks, probes)
+    found = [case for path in sorted(folder.glob("*.yaml")) for case in _File(path, known).cases(prefix)]
+    if not found:
+        raise FileError(folder, 1, "holds no case: there is no file *.yaml")
+    return tuple(found)
 
 
-@cache
-def _validator() -> Any:
-    from jsonschema import Draft202012Validator
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The names that cases may use."""
 
-    return Draft202012Validator(json.loads((SCHEMAS / "case.json").read_text()))
+    requirements: Mapping[str, Requirement]
+    picks: Collection[str]
+    probes: Mapping[str, Judging]
 
 
-class _Reader:
-    """Reads one file of cases."""
+class _File:
+    """Reads one file of cases, and checks what its JSON Schema cannot say."""
 
-    def __init__(
-        self,
-        path: Path,
-        requirements: Mapping[str, Requirement],
-        picks: Collection[str],
-        probes: Mapping[str, Judges],
-    ) -> None:
-        self.path = path
-        self.requirements = requirements
-        self.picks = picks
-        self.probes = probes
-        self.lines: Lines = {}
+    def __init__(self, path: Path, known: _Known) -> None:
+        self._path = path
+        self._known = known
+        self._lines: Lines = {}
 
-    def read(self) -> Iterator[Case]:
-        data, self.lines = load(self.path)
-        for error in _validator().iter_errors(data):
-            raise self._error(tuple(error.absolute_path), _explain(error))
-        for i, case in enumerate(data["cases"]):
-            yield self._case(data["area"], case, ("cases", i))
+    def cases(self, prefix: str) -> Iterator[Case]:
+        data, self._lines = load(self._path, SCHEMAS / "case.json")
+        if data["area"] != self._path.stem:
+            raise self._error(("area",), f"area must be the name of the file, {self._path.stem!r}")
+        area = f"{prefix}/{data['area']}" if prefix else data["area"]
+        seen: set[str] = set()
+        for i, entry in enumerate(data["cases"]):
+            if entry["id"] in seen:
+                raise self._error(("cases", i, "id"), f"there is another case {entry['id']!r}")
+            seen.add(entry["id"])
+            yield self._case(area, entry, ("cases", i))
 
-    def _error(self, where: Iterable[str | int], what: str) -> FileError:
-        return FileError(self.path, line_of(self.lines, where), what)
+    def _error(self, place: Place, what: str) -> FileError:
+        return FileError(self._path, line_of(self._lines, place), what)
 
-    def _case(self, area: str, case: dict[str, Json], where: tuple[str | int, ...]) -> Case:
-        requires = tuple((r,) if isinstance(r, str) else tuple(r) for r in case.get("requires", ()))
-        plain = {
-            name: case[name] for name in ("since", "until", "client", "isolation", "open", "harmful") if name in case
-        }
-        steps = tuple(self._step(step, (*where, "steps", i)) for i, step in enumerate(case["steps"]))
-        return Case(
-            id=f"{area}/{case['id']}",
-            title=case["title"],
-            steps=steps,
-            requires=requires,
-            eras=tuple(case.get("eras", ())),
-            transports=tuple(case.get("transports", ())),
-            **plain,
+    def _case(self, area: str, entry: dict[str, Json], place: Place) -> Case:
+        saved: set[str] = set()
+        steps = [self._step(step, (*place, "steps", i), saved) for i, step in enumerate(entry["steps"])]
+        case = Case(
+            id=f"{area}/{entry['id']}",
+            area=area,
+            title=entry["title"],
+            requires=tuple((one,) if isinstance(one, str) else tuple(one) for one in entry.get("requires", ())),
+            since=entry.get("since"),
+            until=entry.get("until"),
+            eras=tuple(entry.get("eras", ())),
+            transports=tuple(entry.get("transports", ())),
+            client=entry.get("client", {}),
+            isolation=entry.get("isolation", "shared"),
+            open=entry.get("open", True),
+            harmful=entry.get("harmful", False),
+            steps=tuple(steps),
         )
+        self._check(case, place)
+        return case
 
-    def _step(self, step: dict[str, Json], where: tuple[str | int, ...]) -> Step:
-        kind: Kind = "raw" if "raw64" in step else next(k for k in Kind.__args__ if k in step)  # type: ignore[attr-defined]
-        self._check_picks(step.get("params"), (*where, "params"))
-        expect = tuple(self._expectation(e, (*where, "expect", i)) for i, e in enumerate(step.get("expect", ())))
-        http = step.get("http", {})
-        probe = str(step.get("probe", ""))
-        judges: tuple[str, ...] = tuple(dict.fromkeys(e.requirement for e in expect))
-        if probe:
-            if probe not in self.probes:
-                raise self._error((*where, "probe"), f"there is no probe {probe}{_nearest(probe, self.probes)}")
-            judges = self.probes[probe].requirements
-            for identifier in judges:
-                self._check_requirement(identifier, (*where, "probe"))
+    def _check(self, case: Case, place: Place) -> None:
+        """What must fit together within a case."""
+        if not case.requirements:
+            raise self._error(place, f"{case.id} judges no requirement: a step must expect something")
+        if case.isolation == "shared" and not case.open:
+            raise self._error((*place, "open"), "a case that opens the session itself cannot share one")
+        dates = [
+            r.date for r in REVISIONS if holds(r.date, case.since, case.until) and r.era in (case.eras or (r.era,))
+        ]
+        if not dates:
+            raise self._error(place, f"{case.id} is about no revision")
+        for i, step in enumerate(case.steps):
+            here = (*place, "steps", i)
+            if step.kind in ("raw", "close") and case.isolation == "shared":
+                raise self._error(here, f"a case that says {step.kind!r} cannot share a session")
+            over_http = step.kind == "http" or any(e.subject in ("status", "headers") for e in step.expect)
+            if over_http and case.transports != ("http",):
+                raise self._error(here, "what only HTTP has needs transports: [http]")
+            for j, expectation in enumerate(step.expect):
+                requirement = self._known.requirements[expectation.requirement]
+                transports = case.transports or ("stdio", "http")
+                if not any(applies(requirement, date, transport) for date in dates for transport in transports):
+                    what = f"{requirement.id} holds in no revision over no transport of {case.id}"
+                    raise self._error((*here, "expect", j, "requirement"), what)
+
+    def _step(self, entry: dict[str, Json], place: Place, saved: set[str]) -> Step:
+        if "probe" in entry:
+            return self._probe(entry, place)
+        word = next(word for word in KINDS if word in entry)
+        http = entry.get("http", {})
+        for name in ("params", "batch"):
+            self._check_filled(entry.get(name), (*place, name), saved)
+        saved |= set(entry.get("save", ()))
+        expect = tuple(
+            self._expectation(entry["expect"][i], (*place, "expect", i), saved)
+            for i in range(len(entry.get("expect", ())))
+        )
+        kind = cast(Kind, "raw" if word == "raw64" else word)
+        if kind not in ANSWERED and any(expectation.subject == "response" for expectation in expect):
+            raise self._error(place, f"no response can follow {kind!r}: expect nothing, alive or notifications")
         return Step(
             kind=kind,
-            judges=judges,
-            method=str(http.get("method", "POST")) if kind == "http" else str(step.get(kind, "")),
-            params=step.get("params", ABSENT),
-            id=step.get("id", ABSENT),
-            illegal=kind in ("raw", "http") or step.get("illegal", False),
-            meta=step.get("meta", True),
-            headers=http.get("headers", step.get("headers", {})),
-            save=step.get("save", {}),
-            raw=str(http.get("body", step.get("raw", ""))),
-            raw64=str(http.get("body64", step.get("raw64", ""))),
-            batch=tuple(step.get("batch", ())),
-            probe=probe,
-            settings=step.get("with", {}),
+            method=entry[word] if kind in ("request", "notify") else "",
+            params=entry.get("params", ABSENT),
+            id=entry.get("id", ABSENT),
+            illegal=kind in ("raw", "http") or entry.get("illegal", False),
+            meta=entry.get("meta", True),
+            headers=http.get("headers") or entry.get("headers", {}),
+            save=entry.get("save", {}),
+            raw=entry.get("raw", "") or http.get("body", ""),
+            raw64=entry.get("raw64", "") or http.get("body64", ""),
+            batch=tuple(entry.get("batch", ())),
             expect=expect,
+            judges=tuple(dict.fromkeys(expectation.requirement for expectation in expect)),
         )
 
-    def _expectation(self, entry: dict[str, Json], where: tuple[str | int, ...]) -> Expectation:
+    def _probe(self, entry: dict[str, Json], place: Place) -> Step:
+        name = entry["probe"]
+        if name not in self._known.probes:
+            raise self._error((*place, "probe"), f"there is no probe {name!r}{_near(name, self._known.probes)}")
+        of_probe = self._known.probes[name].requirements
+        judges = tuple(entry.get("requirements", of_probe))
+        for i, identifier in enumerate(judges):
+            self._check_requirement(identifier, (*place, "requirements", i))
+            if identifier not in of_probe:
+                raise self._error((*place, "requirements", i), f"the probe {name} does not judge {identifier}")
+        return Step("probe", probe=name, settings=entry.get("with", {}), judges=judges)
+
+    def _expectation(self, entry: dict[str, Json], place: Place, saved: set[str]) -> Expectation:
+        self._check_requirement(entry["requirement"], (*place, "requirement"))
         subject = next(subject for subject in SUBJECTS if subject in entry)
-        self._check_requirement(entry["requirement"], (*where, "requirement"))
-        for flaw in check_pattern(entry[subject]):
-            raise self._error((*where, subject, *flaw.place), flaw.what)
+        pattern, here = entry[subject], (*place, subject)
+        for flaw in check_pattern(pattern):
+            raise self._error((*here, *flaw.place), flaw.what)
+        for name, where in saved_names(pattern):
+            self._check_saved(name, (*here, *where), saved)
+        if subject == "headers" and isinstance(pattern, dict) and (upper := [n for n in pattern if n != n.lower()]):
+            raise self._error((*here, upper[0]), f"names of headers are compared in lower case: {upper[0].lower()!r}")
         return Expectation(
             requirement=entry["requirement"],
             subject=subject,
-            pattern=entry[subject],
-            severity=entry.get("severity", ""),
+            pattern=pattern,
+            severity=Severity(entry["severity"]) if "severity" in entry else None,
             silence=entry.get("silence", ""),
             message=entry.get("message", ""),
         )
 
-    def _check_requirement(self, identifier: str, where: Iterable[str | int]) -> None:
-        if identifier not in self.requirements:
-            near = _nearest(identifier, self.requirements)
-            raise self._error(where, f"there is no requirement {identifier}{near}")
+    def _check_requirement(self, identifier: str, place: Place) -> None:
+        requirement = self._known.requirements.get(identifier)
+        if requirement is None:
+            near = _near(identifier, self._known.requirements)
+            raise self._error(place, f"there is no requirement {identifier!r}{near}")
+        if requirement.unobservable:
+            raise self._error(place, f"{identifier} cannot be judged: {requirement.unobservable}")
 
-    def _check_picks(self, value: Json, where: tuple[str | int, ...]) -> None:
+    def _check_saved(self, name: str, place: Place, saved: set[str]) -> None:
+        if name not in saved:
+            raise self._error(place, f"nothing was saved as {name!r} before{_near(name, saved)}")
+
+    def _check_filled(self, value: Json, place: Place, saved: set[str]) -> None:
+        """Check `$pick` and `$saved` in what is sent."""
         if isinstance(value, list):
             for i, element in enumerate(value):
-                self._check_picks(element, (*where, i))
+                self._check_filled(element, (*place, i), saved)
         if not isinstance(value, dict):
             return
-        if "$pick" in value and value["$pick"] not in self.picks:
-            raise self._error(where, f"unknown $pick {value['$pick']!r}; there are {', '.join(sorted(self.picks))}")
         for name, member in value.items():
-            if name.startswith("$") and name not in ("$pick", "$saved"):
-                raise self._error((*where, name), f"unknown word {name} in params; there are $pick, $saved")
-            self._check_picks(member, (*where, name))
-
-
-def _explain(error: Any) -> str:
-    if error.validator == "additionalProperties":
-        allowed = ", ".join(sorted(error.schema["properties"]))
-        return (
-            f"{error.message.replace('Additional properties are not allowed', 'unknown word')}; allowed are {allowed}"
-        )
-    if error.validator == "oneOf":
-        names = ", ".join(option["required"][0] for option in error.schema["oneOf"])
-        return f"exactly one of {names} must stand here"
-    return str(error.message)[:300]
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+            here = (*place, name)
+            if not name.startswith("$"):
+                self._check_filled(member, here, saved)
+                continue
+            if name not in ("$pick", "$saved"):
+                raise self._error(here, f"{name} is not known in what is sent; allowed are $pick, $saved")
+            if len(value) > 1 or not isinstance(member, str):
+                raise self._error(here, f"{name} takes a name and stands alone")
+            if name == "$saved":
+                self._check_saved(member, here, saved)
+            elif member not in self._known.picks:
+                raise self._error(here, f"there is no pick {member!r}{_near(member, self._known.picks)}")
 
 
 # -- selection
 
 
 class SelectionError(Exception):
-    """A pattern of --only or --skip matches nothing."""
+    """The patterns of the user select nothing; one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is to be played and what is to be reported."""
+    """The cases to play, and the ids of the requirements to report."""
 
     cases: tuple[Case, ...]
     requirements: frozenset[str]
 
 
 def select(
-    cases: tuple[Case, ...],
-    judged: Mapping[str, bool],
-    only: tuple[str, ...],
-    skip: tuple[str, ...],
+    cases: Iterable[Case],
+    requirements: Iterable[str],
+    only: Iterable[str] = (),
+    skip: Iterable[str] = (),
+    *,
+    invariant: Collection[str] = frozenset(),
     extra: Collection[str] = (),
 ) -> Selection:
-    """Apply --only and --skip: globs over areas, requirement ids and case ids.
+    """What the patterns `only` (none: everything) and `skip` leave. They are globs over areas and ids.
 
-    `judged` are the ids of all requirements, and whether an invariant judges them. A requirement selects the cases that
-    judge it, all cases if only an invariant does, and is reported alone. A case named by its id is played, and all
-    is reported that it or an invariant judges. `extra` are names of what happens in every session; they select like
-    a case without steps. Raises SelectionError for a pattern that matches nothing.
+    A pattern that matches requirements, by id or area, means those: the cases that judge them are played, and only they
+    are reported. A pattern that is the id of a case, or matches cases and no requirement, means the cases: they are
+    played, and all that they judge is reported. `invariant` are the requirements that are judged whatever is said:
+    they are reported with any case, and one that is meant itself is put to the test by the cases of its area and by
+    all that share a session. `extra` are names of what is said outside of cases, which can be meant like cases.
+
+    Raises SelectionError for a pattern that matches nothing, and if nothing is left.
     """
-    by_invariant = frozenset(name for name, watched in judged.items() if watched)
-    played, reported = set(cases), frozenset(judged)
-    if only:
-        played, reported = set(), frozenset()
-    for pattern in only:
-        rules, scripts, sessions = _matching(pattern, cases, judged, extra)
-        judging = {case for case in cases if rules & set(case.requirements)}
-        unjudged = rules - {rule for case in judging for rule in case.requirements}
-        played |= set(cases) if unjudged else judging | set(scripts)
-        reported |= rules
-        if sessions or any(case.id == pattern for case in scripts) or (scripts and not rules):
-            reported |= by_invariant | {rule for case in scripts for rule in case.requirements}
-    for pattern in skip:
-        rules, scripts, _sessions = _matching(pattern, cases, judged, extra)
-        reported -= rules
-        played -= set() if rules else set(scripts)
-    kept = tuple(case for case in cases if case in played and (not skip or reported & set(case.requirements)))
-    return Selection(kept, reported)
+    index = _Index(tuple(cases), frozenset(requirements), frozenset(invariant), frozenset(extra))
+    included = [index.meant(pattern) for pattern in only]
+    excluded = [index.meant(pattern) for pattern in skip]
+    report = frozenset().union(*(index.reported(meant) for meant in included)) if included else index.requirements
+    report -= frozenset().union(*(meant.requirements for meant in excluded))
+    skipped = frozenset().union(*(meant.cases for meant in excluded))
+    played = tuple(
+        case
+        for case in index.cases
+        if (not included or any(index.plays(case, meant) for meant in included))
+        and case.id not in skipped
+        and not _judges_only(case, excluded)
+    )
+    if skipped:
+        judged = frozenset(identifier for case in played for identifier in case.requirements)
+        lost = frozenset(identifier for case in index.cases for identifier in case.requirements) - judged
+        report -= lost - index.invariant
+    if not report:
+        raise SelectionError("the patterns leave nothing to test")
+    return Selection(played, report)
 
 
-def _matching(
-    pattern: str, cases: tuple[Case, ...], judged: Mapping[str, bool], extra: Collection[str]
-) -> tuple[frozenset[str], list[Case], list[str]]:
-    """Requirements, cases and names of what happens in every session that the pattern matches."""
+def _judges_only(case: Case, excluded: Iterable[_Meant]) -> bool:
+    return set(case.requirements) <= frozenset().union(*(meant.requirements for meant in excluded))
 
-    def hits(identifier: str) -> bool:
-        area = identifier.partition("/")[0]
-        return fnmatch.fnmatchcase(identifier, pattern) or fnmatch.fnmatchcase(area, pattern)
 
-    rules = frozenset(filter(hits, judged))
-    scripts = [case for case in cases if hits(case.id)]
-    sessions = [name for name in extra if hits(name)]
-    if not (rules or scripts or sessions):
-        known = [*judged, *(case.id for case in cases), *extra]
-        areas = {name.partition("/")[0] for name in known}
-        raise SelectionError(f"{pattern!r} matches no area, requirement or case{_nearest(pattern, [*areas, *known])}")
-    return rules, scripts, sessions
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """The ids that one pattern means; `cases` also has those of `extra`."""
+
+    requirements: frozenset[str]
+    cases: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    cases: tuple[Case, ...]
+    requirements: frozenset[str]
+    invariant: frozenset[str]
+    extra: frozenset[str]
+
+    def meant(self, pattern: str) -> _Meant:
+        """Raises SelectionError if that is nothing."""
+        ids = {case.id for case in self.cases} | self.extra
+        requirements = frozenset(name for name in self.requirements if _matches(name, pattern))
+        cases = frozenset(name for name in ids if name == pattern or (not requirements and _matches(name, pattern)))
+        if not requirements and not cases:
+            names = self.requirements | ids
+            raise SelectionError(f"nothing matches {pattern!r}{_near(pattern, names | set(map(_area, names)))}")
+        return _Meant(requirements, cases)
+
+    def reported(self, meant: _Meant) -> frozenset[str]:
+        """The requirements to report if that is asked for."""
+        judged = {identifier for case in self.cases if case.id in meant.cases for identifier in case.requirements}
+        return meant.requirements | judged | (self.invariant if meant.cases else frozenset())
+
+    def plays(self, case: Case, meant: _Meant) -> bool:
+        """Whether `case` is played if that is asked for."""
+        if case.id in meant.cases or meant.requirements & set(case.requirements):
+            return True
+        watched = meant.requirements & self.invariant
+        shares = case.isolation == "shared" and not case.harmful
+        return bool(watched) and (shares or case.area in set(map(_area, watched)))
+
+
+def _area(identifier: str) -> str:
+    return identifier.rpartition("/")[0]
+
+
+def _matches(identifier: str, pattern: str) -> bool:
+    return fnmatchcase(identifier, pattern) or fnmatchcase(_area(identifier), pattern)
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    """The known names that look like `name`, as the end of a sentence; empty if there are none."""
+    near = get_close_matches(name, names, n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -3,7 +3,7 @@
 A literal equals itself, type included (1 and 1.0 are one number, `true` is none). An object matches at least the
 named members, an array element by element. An object of $-words matches where all of its words do:
 
-- `$type: name` or a list of names, as in JSON Schema: null, boolean, integer (300000.0 is one), number, string, array, object
+- `$type: name` or a list of names: null, boolean, integer (300000.0 is one), number, string, array, object
 - `$any: [pattern, …]` one of them matches
 - `$not: pattern` there is a value, and it does not match
 - `$absent: true` there is no value: no such member or, at the top, no response at all. Nothing else matches that
@@ -25,8 +25,7 @@ from functools import cache
 from typing import Any
 
 from conformance.model import Json
-
-Place = tuple[str | int, ...]
+from conformance.yaml_files import Place
 
 
 class _Absent(Enum):
@@ -181,8 +180,7 @@ def _match_schema(schema: Json, value: Json, _saved: Mapping[str, Json], place: 
     error = next(_validator(json.dumps(schema)).iter_errors(value), None)
     if error is None:
         return None
-    wrong = Mismatch(path_text((*place, *error.absolute_path)), _render_schema(schema), shorten(error.instance))
-    return wrong
+    return Mismatch(path_text((*place, *error.absolute_path)), _render_schema(schema), shorten(error.instance))
 
 
 def _match_saved(name: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
@@ -305,7 +303,8 @@ def _flaws(pattern: Json, place: Place) -> Iterator[Flaw]:
             elif name.startswith("$"):
                 yield Flaw(here, f"{name} is no word of the language; there are {', '.join(_WORDS)}")
             else:
-                yield Flaw(here, f"the member {name!r} cannot stand beside {next(n for n in pattern if n[0:1] == '$')}")
+                word = next(other for other in pattern if other.startswith("$"))
+                yield Flaw(here, f"the member {name!r} cannot stand beside {word}")
 
 
 def _flaws_of_type(names: Json, place: Place) -> Iterator[Flaw]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from conformance.cases import Case, Expectation, Step
 from conformance.expect import ABSENT, Mismatch, match, render
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json
 from conformance.probes import Bench, Probe
 from conformance.session import MAY_TAKE_LONG, Call, How, Session, encode
 from conformance.survey import Unavailable, pick
@@ -211,7 +211,7 @@ class _Player:
             expected=expected,
             actual=actual,
             frames=proof,
-            ceiling=Severity(expectation.severity) if expectation.severity else None,
+            ceiling=expectation.severity,
         )
 
     # -- looking back

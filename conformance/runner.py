@@ -346,10 +346,11 @@ class Runner:
         try:
             return select(
                 cases(),
-                {identifier: identifier in judged_by_invariants() for identifier in self.requirements},
+                self.requirements,
                 self.options.only,
                 self.options.skip,
-                SESSION_CASES,
+                invariant=judged_by_invariants(),
+                extra=SESSION_CASES,
             )
         except SelectionError as error:
             raise UsageError(str(error)) from None

@@ -334,13 +334,28 @@ class Session:
                 for waiting in self.pending:
                     waiting.notifications.append(frame)
             return
-        call = self.calls.get(id_key(message["id"])) if is_id(message.get("id")) else None
+        call = self._asker(message.get("id"), frame)
         if call is not None:
             frame = replace(frame, case=call.sent.case)
         self._observe(frame, call)
         if call is not None and ("result" in message or "error" in message):
             call.answers.append(frame)
             self._waiting.pop(id_key(call.id), None)
+
+    def _asker(self, identifier: Json, frame: Frame) -> Call | None:
+        """The call that a response answers.
+
+        An id that comes back as text, or text as a number, is told from another id so that the session can go on; so is
+        any id in the answer to the opening request, when nothing else can be meant. Invariants judge the id itself.
+        """
+        if not is_id(identifier):
+            return None
+        for key in (id_key(identifier), id_key(str(identifier)), str(identifier)):
+            if key in self.calls:
+                return self.calls[key]
+        if not self.opened and frame.channel == "stdout" and len(self._waiting) == 1:
+            return next(iter(self._waiting.values()))
+        return None
 
     def _observe(self, frame: Frame, call: Call | None) -> None:
         self._keep(frame)

@@ -72,9 +72,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
     )
 
 
-def _verdict(
-    requirement: Requirement, facts: Facts, findings: tuple[Finding, ...]
-) -> tuple[Verdict, str]:
+def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
     identifier, ledger, survey = requirement.id, facts.ledger, facts.survey
     undeclared = (
         survey is not None

@@ -29,12 +29,22 @@ class Invariant(Protocol):
 
 def load_invariants() -> tuple[type[Invariant], ...]:
     """All invariants, in the order in which they judge a frame."""
+    from conformance.invariants.asking import Asking
+    from conformance.invariants.caching import Caching
     from conformance.invariants.capability import Capability
     from conformance.invariants.codes import Codes
+    from conformance.invariants.content import Content
     from conformance.invariants.envelope import Envelope
     from conformance.invariants.listing import Listing
+    from conformance.invariants.logs import Logs
+    from conformance.invariants.meta import Meta
+    from conformance.invariants.progress import Progress
+    from conformance.invariants.published import Published
     from conformance.invariants.shutdown import Shutdown
+    from conformance.invariants.stateless import Stateless
     from conformance.invariants.stream import Stream
     from conformance.invariants.wire import Wire
 
-    return (Stream, Envelope, Codes, Wire, Listing, Capability, Shutdown)
+    about_messages = (Stream, Envelope, Codes, Wire)
+    about_features = (Listing, Published, Content, Meta, Caching, Progress, Logs, Asking, Stateless, Capability)
+    return (*about_messages, *about_features, Shutdown)

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from conformance.invariants.base import Watcher
-from conformance.invariants.values import is_integer, show
+from conformance.expect import shorten
+from conformance.invariants.base import Watcher, is_integer
 from conformance.ledger import Ledger
+from conformance.messages import Call, id_key
 from conformance.model import Frame, Json
-from conformance.session import Call, Session, id_key
+from conformance.session import Session
 
 CLIENT = "discovery/only-declared-client-capabilities"
 MODE = "elicitation/mode-declared"
@@ -101,9 +102,11 @@ class Asking(Watcher):
     def _token(self, frame: Frame, request: str, token: Json) -> None:
         key = id_key(token)
         if not (isinstance(token, str) or is_integer(token)):
-            self._broke(TOKEN, "a request of the server has an invalid progress token", "string or integer", token, frame)
+            what = "a request of the server has an invalid progress token"
+            self._broke(TOKEN, what, "a string or an integer", token, frame)
         elif key in self._tokens:
-            self._broke(TOKEN, "two active requests of the server share a progress token", "unique tokens", token, frame)
+            what = "two active requests of the server share a progress token"
+            self._broke(TOKEN, what, "unique tokens", token, frame)
         else:
             self._tokens[key] = request
             self.ledger.held(TOKEN)
@@ -117,8 +120,10 @@ class Asking(Watcher):
         if own:
             self.ledger.held(requirement)
             return
-        what = "the server cancels " + ("something else than a subscription" if self._stateless else "what it never asked")
-        expected = "the id of a subscriptions/listen" if self._stateless else "the id of a request of its own"
+        what = "the server cancels something else than a subscription"
+        expected = "the id of a subscriptions/listen"
+        if not self._stateless:
+            what, expected = "the server cancels what it never asked", "the id of a request of its own"
         self._broke(requirement, what, expected, params["requestId"], frame)
 
     def _completed(self, frame: Frame, params: dict[str, Json]) -> None:
@@ -183,7 +188,7 @@ class Asking(Watcher):
         if mode in (declared or {"form": {}}):
             self.ledger.held(MODE)
         elif mode in ("form", "url"):
-            self._broke(MODE, f"an elicitation uses the mode {mode}", f"one of {show(declared)}", params, frame)
+            self._broke(MODE, f"an elicitation uses the mode {mode}", f"one of {shorten(declared)}", params, frame)
         if mode == "url" and isinstance(params.get("url"), str):
             self._url(frame, params["url"])
         identifier = params.get("elicitationId")
@@ -207,4 +212,4 @@ class Asking(Watcher):
     def _broke(  # the request that led to it comes first
         self, requirement: str, what: str, expected: str, actual: Json, frame: Frame, sent: Frame | None = None
     ) -> None:
-        self.ledger.broke(requirement, what, expected=expected, actual=show(actual), frames=(sent, frame))
+        self.ledger.broke(requirement, what, expected=expected, actual=shorten(actual), frames=(sent, frame))

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher, is_integer, is_number
+from conformance.messages import Call
 from conformance.model import Frame, Json
-from conformance.session import Call
 
 PRESENT = "caching/hints-present"
 NON_NEGATIVE = "caching/ttl-non-negative"

@@ -36,7 +36,6 @@ DECLARED_BY = {
     "notifications/resources/list_changed": ("resources", "listChanged"),
     "notifications/prompts/list_changed": ("prompts", "listChanged"),
     "notifications/resources/updated": ("resources", "subscribe"),
-    "notifications/message": ("logging",),
 }
 """Notification of the server → the server capability that announces it."""
 

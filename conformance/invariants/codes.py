@@ -52,7 +52,7 @@ class Codes(Watcher):
             else:
                 bad = -32768 <= error["code"] <= -32100 and error["code"] not in PREDEFINED
                 self._say(INVENTED, bad, int(error["code"]), frame, call)
-        elif stateless and call is not None and isinstance(message.get("result"), dict):
+        elif stateless and call is not None and call.method != "initialize" and isinstance(message.get("result"), dict):
             self._result_type(message["result"].get("resultType"), frame, call)
 
     def _stateless_code(self, code: int, frame: Frame, call: Call | None) -> None:

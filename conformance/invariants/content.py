@@ -11,8 +11,9 @@ from typing import ClassVar
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher
 from conformance.ledger import Ledger
+from conformance.messages import Call
 from conformance.model import Frame, Json, Severity
-from conformance.session import Call, Session
+from conformance.session import Session
 from conformance.wire_schemas import Path, for_revision
 
 KNOWN = "content/known-types"

@@ -150,17 +150,24 @@ class Envelope(Watcher):
             )
         elif not call.excused:
             held(ONCE)
-        if isinstance(message.get("id"), float):
+        identifier = message.get("id")
+        same = is_id(identifier) and id_key(identifier) == id_key(call.id)
+        if same and not isinstance(identifier, float):
+            held(ECHOED)
+        else:
+            what = (
+                "an integer id comes back with a fraction"
+                if same
+                else "a response does not repeat the id of its request"
+            )
             self.ledger.broke(
                 ECHOED,
-                "an integer id comes back with a fraction",
+                what,
                 expected=f"id {shorten(call.id)}",
-                actual=f"id {shorten(message['id'])}",
+                actual=f"id {shorten(identifier)}" if "id" in message else "no id",
                 frames=(call.sent, frame),
-                ceiling=Severity.WARNING,
+                ceiling=Severity.WARNING if same else None,
             )
-        else:
-            held(ECHOED)
         if self.session.revision.era == "stateless":
             held(NO_REQUESTS)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from conformance.expect import shorten
 from conformance.invariants.base import Watcher
-from conformance.invariants.values import show
 from conformance.ledger import Ledger
+from conformance.messages import Call
 from conformance.model import Frame
-from conformance.session import Call, Session
+from conformance.session import Session
 
 DECLARED = "logging/capability-declared"
 
@@ -41,6 +42,6 @@ class Logs(Watcher):
                 DECLARED,
                 "a log message is sent, yet the server does not declare logging",
                 expected="the server capability logging",
-                actual=f"server capabilities {show(self.session.capabilities)}",
+                actual=f"server capabilities {shorten(self.session.capabilities)}",
                 frames=(frame,),
             )

@@ -9,8 +9,8 @@ from typing import ClassVar
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher
 from conformance.invariants.content import blocks, listed
+from conformance.messages import Call
 from conformance.model import Frame, Json, Severity
-from conformance.session import Call
 
 FORMAT = "meta/key-format"
 RESERVED = "meta/reserved-prefix-unused"

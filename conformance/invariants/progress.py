@@ -8,8 +8,9 @@ from typing import ClassVar
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher, is_number
 from conformance.ledger import Ledger
+from conformance.messages import Call, id_key
 from conformance.model import Frame, Json, Severity
-from conformance.session import Call, Session, id_key
+from conformance.session import Session
 
 KNOWN = "progress/known-token-only"
 INCREASES = "progress/value-increases"
@@ -46,8 +47,10 @@ class Progress(Watcher):
         messages = frame.message if isinstance(frame.message, list) else (frame.message,)
         for message in messages:
             params = message.get("params") if isinstance(message, dict) else None
-            meta = params.get("_meta") if isinstance(params, dict) else None
-            if isinstance(meta, dict) and "progressToken" in meta and "id" in message:
+            if not isinstance(params, dict) or "id" not in message:
+                continue
+            meta = params.get("_meta")
+            if isinstance(meta, dict) and "progressToken" in meta:
                 token = Token(frame, "task" in params)
                 self._tokens[id_key(meta["progressToken"])] = token
                 self._of_request[id_key(message["id"])] = token
@@ -61,9 +64,10 @@ class Progress(Watcher):
             token = self._of_request.get(id_key(call.id)) if self._of_request else None
             if token is not None:
                 token.answered = token.answered or frame
-        elif message.get("method") == "notifications/progress" and isinstance(message.get("params"), dict):
-            if "progressToken" in message["params"]:
-                self._progress(frame, message["params"])
+        elif message.get("method") == "notifications/progress":
+            params = message.get("params")
+            if isinstance(params, dict) and "progressToken" in params:
+                self._progress(frame, params)
 
     def finish(self) -> None:
         """What was answered and stayed quiet afterwards has passed."""

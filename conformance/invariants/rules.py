@@ -17,12 +17,9 @@ RULES = _table(
     (r"initialize", r"^capabilities/", "discovery/capabilities-shape"),
     (r"initialize", r"^serverInfo/", "discovery/server-info-shape"),
     (r"initialize", r"", "lifecycle/initialize-result-complete"),
-    (r".*", r"^resultType$", "jsonrpc/result-type-present"),
     (r".*", r"^_meta/io\.modelcontextprotocol/serverInfo", "discovery/server-info-shape"),
     (r"server/discover", r"^capabilities/extensions", "discovery/extension-settings-object"),
     (r"server/discover", r"^capabilities/", "discovery/capabilities-shape"),
-    (r"(server/discover|.*/list|resources/read)", r"^ttlMs$", "caching/hints-present"),
-    (r"(server/discover|.*/list|resources/read)", r"^cacheScope$", "caching/hints-present"),
     (r"server/discover", r"", "discovery/discover-result-shape"),
     (r"ping", r"", "lifecycle/ping-answered-with-empty-result"),
     (r"[a-z/]+/list", r"^nextCursor$", "pagination/next-cursor-string"),
@@ -33,6 +30,8 @@ RULES = _table(
     (r"tools/list", r"^tools/\*/annotations", "tools/annotations-shape"),
     (r"tools/list", r"^tools/\*/execution", "tools/execution-shape"),
     (r"tools/list", r"", "tools/list-shape"),
+    (r".* input_required", r"^inputRequests/", "input-required/known-request-types"),
+    (r".* input_required", r"^requestState$", "input-required/request-state-is-string"),
     (r".* input_required", r"", "input-required/requests-or-state-present"),
     (r"tools/call", r"^structuredContent", "tools/structured-content-is-object"),
     (r"tools/call", r"", "tools/call-result-shape"),
@@ -48,7 +47,11 @@ RULES = _table(
     (r"notifications/progress", r"", "progress/shape"),
     (r"notifications/cancelled", r"", "cancellation/shape"),
     (r"sampling/createMessage", r"", "sampling/request-shape"),
+    (r"elicitation/create", r"^params/requestedSchema/properties/", "elicitation/form-schema-flat"),
+    (r"elicitation/create", r"^params/(url|elicitationId)$", "elicitation/url-shape"),
     (r"elicitation/create", r"", "elicitation/form-shape"),
+    (r"roots/list", r"", "roots/request-shape"),
+    (r"notifications/subscriptions/acknowledged", r"", "subscriptions/acknowledgment-shape"),
 )
 """The first row that fits and whose requirement holds in the revision decides.
 
@@ -89,6 +92,14 @@ PRESENT = tuple(
         ("notifications/message", "", "logging/message-shape"),
         ("notifications/progress", "", "progress/shape"),
         ("notifications/cancelled", "", "cancellation/shape"),
+        (".* input_required", "inputRequests", "input-required/known-request-types"),
+        (".* input_required", "requestState", "input-required/request-state-is-string"),
+        ("elicitation/create", "params requestedSchema properties", "elicitation/form-schema-flat"),
+        ("elicitation/create", "params requestedSchema", "elicitation/form-shape"),
+        ("elicitation/create", "params url", "elicitation/url-shape"),
+        ("sampling/createMessage", "", "sampling/request-shape"),
+        ("roots/list", "", "roots/request-shape"),
+        ("notifications/subscriptions/acknowledged", "", "subscriptions/acknowledgment-shape"),
     )
 )
 """What is put to the test, and held, when a valid message of the method has something at the place ("" always)."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from conformance.expect import shorten
 from conformance.invariants.base import Watcher
-from conformance.invariants.values import show
 from conformance.ledger import Ledger
+from conformance.messages import Call
 from conformance.model import Frame, Json
-from conformance.session import Call, Session
+from conformance.session import Session
 
 SERVER_INFO = "discovery/server-info-in-results"
 EXTENSION_NAME = "discovery/extension-identifier-format"
@@ -147,7 +148,8 @@ class Stateless(Watcher):
             if _EXTENSION.fullmatch(name):
                 self.ledger.held(EXTENSION_NAME)
             else:
-                self._broke(EXTENSION_NAME, "an extension is advertised under a malformed name", "prefix/name", name, proof)
+                what = "an extension is advertised under a malformed name"
+                self._broke(EXTENSION_NAME, what, "prefix/name", name, proof)
 
     def _broke(self, requirement: str, what: str, expected: str, actual: Json, proof: tuple[Frame, ...]) -> None:
-        self.ledger.broke(requirement, what, expected=expected, actual=show(actual), frames=proof)
+        self.ledger.broke(requirement, what, expected=expected, actual=shorten(actual), frames=proof)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import ClassVar
 
 from conformance.invariants.base import Watcher
+from conformance.invariants.content import rule_of_place
 from conformance.invariants.rules import PRESENT, RULES, UNIONS
 from conformance.ledger import Ledger
+from conformance.messages import Call, id_key
 from conformance.model import Frame, Json
 from conformance.requirements import load
-from conformance.revisions import REVISIONS
-from conformance.session import Call, Session
+from conformance.revisions import BY_DATE, HANDSHAKE, REVISIONS
+from conformance.session import Session
 from conformance.wire_schemas import Problem, WireSchemas, for_revision
 
 RESPECTED = "versioning/negotiated-version-respected"
 META = "meta/meta-is-object"
+ELSEWHERE = ("jsonrpc", "id", "method", "resultType", "ttlMs", "cacheScope")
+"""Members of messages and results that other invariants judge."""
 
 
 class SuiteError(Exception):
@@ -34,6 +39,7 @@ class Wire(Watcher):
         super().__init__(session, ledger)
         self._schemas: WireSchemas = for_revision(session.revision.date)
         self._stateless = session.revision.era == "stateless"
+        self._asked: dict[str, str] = {}
 
     # -- ours
 
@@ -47,8 +53,10 @@ class Wire(Watcher):
                 raise SuiteError(f"{problems[0].message} in {frame.data[:300]!r}")
 
     def _our_problems(self, message: Json) -> list[Problem]:
-        if not isinstance(message, dict) or "method" not in message:
+        if not isinstance(message, dict):
             return []
+        if "method" not in message:
+            return self._our_answer(message)
         kind = "base#JSONRPCRequest" if "id" in message else "base#JSONRPCNotification"
         problems = self._schemas.problems(kind, message)
         method = self._schemas.method(message["method"])
@@ -56,6 +64,12 @@ class Wire(Watcher):
             return problems
         type_ref = method.request if "id" in message else method.notification
         return self._schemas.problems(type_ref, message) if type_ref else []
+
+    def _our_answer(self, message: dict[str, Json]) -> list[Problem]:
+        asked = self._schemas.method(self._asked.get(id_key(message.get("id")), ""))
+        if asked is None or asked.result is None or "result" not in message:
+            return []
+        return self._schemas.problems(asked.result, message["result"])
 
     # -- theirs
 
@@ -78,6 +92,8 @@ class Wire(Watcher):
         type_ref = method.request if "id" in message else method.notification
         if type_ref is None:
             return
+        if "id" in message:
+            self._asked[id_key(message["id"])] = method.name
         self._judge(method.name, self._schemas.problems(type_ref, message), message, (frame,))
 
     def _result(self, frame: Frame, result: Json, call: Call) -> None:
@@ -88,14 +104,22 @@ class Wire(Watcher):
         type_ref = method.result_type(result, stateless=self._stateless, task=task)
         if type_ref is None:
             return
-        problems = self._schemas.problems(type_ref, result)
+        problems = self._schemas_of(call, result).problems(type_ref, result)
         name = f"{call.method} {result['resultType']}" if result.get("resultType") == "input_required" else call.method
         self._judge(name, problems, result, (call.sent, frame))
+
+    def _schemas_of(self, call: Call, result: dict[str, Json]) -> WireSchemas:
+        """A server that offers another revision answers initialize in the terms of that one."""
+        offered = result.get("protocolVersion") if call.method == "initialize" else None
+        revision = BY_DATE.get(offered) if isinstance(offered, str) else None
+        return for_revision(revision.date) if revision in HANDSHAKE else self._schemas
 
     def _judge(self, method: str, problems: list[Problem], document: Json, proof: tuple[Frame, ...]) -> None:
         broken: set[str] = set()
         folded: dict[tuple[str, str], tuple[Problem, int]] = {}
         for problem in problems:
+            if problem.path[:1] and problem.path[0] in ELSEWHERE:
+                continue
             rule = self._rule(method, problem, document)
             broken.add(rule)
             key = (rule, re.sub(r"\[\d+\]", "[…]", problem.message))
@@ -112,14 +136,28 @@ class Wire(Watcher):
                 actual=problem.message + where,
                 frames=proof,
             )
+        self._hold(method, document, broken)
+        if method.endswith("input_required"):
+            for asked in _input_requests(document).values():
+                if isinstance(asked, dict) and isinstance(asked.get("method"), str):
+                    self._hold(asked["method"], asked, broken)
+
+    def _hold(self, method: str, document: Json, broken: set[str]) -> None:
         for name, present, rule in PRESENT:
             if name.match(method) and rule not in broken and _reaches(document, present):
                 self.ledger.held(rule)
 
     def _rule(self, method: str, problem: Problem, document: Json) -> str:
+        if method.endswith("input_required") and len(problem.path) > 2 and problem.path[2] == "params":
+            asked = _input_requests(document)[str(problem.path[1])]
+            return self._rule(asked["method"], replace(problem, path=problem.path[2:]), asked)
         path = "/".join("*" if isinstance(step, int) else str(step) for step in problem.path)
         if UNIONS.search(path) and self._later(method, document, problem):
             return RESPECTED
+        if "inputSchema" not in problem.path and "_meta" not in problem.path:
+            rule = rule_of_place(document, problem.path)
+            if rule is not None and self._schemas.revision in load()[rule].levels:
+                return rule
         for name, pattern, rule in RULES:
             if name.match(method) and pattern.search(path) and self._schemas.revision in load()[rule].levels:
                 return rule
@@ -137,6 +175,11 @@ class Wire(Watcher):
             if not any(p.path[: len(problem.path)] == problem.path for p in later.problems(known.result, document)):
                 return True
         return False
+
+
+def _input_requests(result: Json) -> dict[str, Json]:
+    asked = result.get("inputRequests")
+    return asked if isinstance(asked, dict) else {}
 
 
 def _reaches(document: Json, path: tuple[str, ...]) -> bool:

@@ -1,0 +1,34 @@
+"""Views of a run. A reporter consumes events and changes nothing of what they say."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+from conformance.events import Event
+
+
+class Reporter(Protocol):
+    """Gets every event in order, then `close`, also after an interrupt."""
+
+    def consume(self, event: Event) -> None:
+        """Take note of one event."""
+
+    def close(self) -> None:
+        """Release what is held: files, the cursor of a terminal. Idempotent."""
+
+
+REPORTERS = {
+    "json": ("json_report", "JsonReporter"),
+    "junit": ("junit", "JunitReporter"),
+    "trace": ("trace", "TraceReporter"),
+}
+"""Reporters that write a file: the option's name → module and class; imported only when asked for."""
+
+
+def to_file(kind: str, path: Path, fail_on: str) -> Reporter:
+    """The reporter `kind`, writing to `path`. The file is opened at once: raises OSError if it cannot be written."""
+    module, name = REPORTERS[kind]
+    reporter: Reporter = getattr(import_module(f"conformance.reporters.{module}"), name)(path, fail_on)
+    return reporter

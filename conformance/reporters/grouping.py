@@ -1,0 +1,67 @@
+"""One cause told once: findings of several runs put together, blocked and inconclusive verdicts under their reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from conformance.model import Finding, Judged, Report, Run, Severity, Verdict
+
+
+@dataclass(slots=True)
+class Item:
+    """A finding, and the runs in which the same one came up."""
+
+    finding: Finding
+    runs: list[str]
+
+
+@dataclass(slots=True)
+class Block:
+    """A requirement that is broken, with its findings of all runs. `judged` is the verdict of the newest run."""
+
+    judged: Judged
+    runs: list[str]
+    items: list[Item] = field(default_factory=list)
+
+
+def named(run: Run) -> str:
+    """How a run is called: `2025-11-25 stdio`."""
+    return f"{run.revision} {run.transport}"
+
+
+def blocks(report: Report, severity: Severity) -> list[Block]:
+    """The requirements that are broken with this severity, in the order of the runs' verdicts."""
+    found: dict[str, Block] = {}
+    for run in reversed(report.runs):
+        for judged in run.verdicts:
+            if judged.severity is severity:
+                block = found.setdefault(judged.requirement.id, Block(judged, []))
+                block.runs.insert(0, named(run))
+                for finding in judged.findings:
+                    _add(block, finding, named(run))
+    return list(found.values())
+
+
+def _add(block: Block, finding: Finding, run: str) -> None:
+    for item in block.items:
+        if (item.finding.case, item.finding.message) == (finding.case, finding.message):
+            if run not in item.runs:
+                item.runs.insert(0, run)
+            return
+    block.items.append(Item(finding, [run]))
+
+
+def by_reason(report: Report, verdict: Verdict) -> Mapping[str, list[str]]:
+    """Reason → requirements with this verdict for it, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for run in report.runs:
+        for judged in run.verdicts:
+            if judged.verdict is verdict:
+                found.setdefault(judged.reason, {})[judged.requirement.id] = None
+    return {reason: list(identifiers) for reason, identifiers in found.items()}
+
+
+def areas(report: Report) -> list[str]:
+    """All areas in which something has a verdict."""
+    return list(dict.fromkeys(judged.requirement.area for run in report.runs for judged in run.verdicts))

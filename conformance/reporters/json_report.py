@@ -1,0 +1,121 @@
+"""The report as JSON; `schemas/report.json` describes it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+from conformance.events import Event, Finished
+from conformance.model import Finding, Frame, Json, Judged, Report, Run, Target
+from conformance.reporters.report_file import ReportFile
+from conformance.reporters.words import decoded
+
+FORMAT = 1
+FRAME_LIMIT = 16384
+"""Characters of a frame; the middle of longer ones is left out."""
+DEPTH = 64
+"""How deep what a server sent is copied."""
+
+
+class JsonReporter:
+    """Writes the report when the run is finished."""
+
+    def __init__(self, path: Path, _fail_on: str = "") -> None:
+        self._file = ReportFile(path)
+
+    def consume(self, event: Event) -> None:
+        """Write the report."""
+        if isinstance(event, Finished):
+            self._file.write(json.dumps(as_json(event.report), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def as_json(report: Report) -> Json:
+    """The report as JSON data; strings hold no lone surrogates and numbers are finite."""
+    data = {
+        "report": FORMAT,
+        "complete": report.complete,
+        "tool": {"name": "mcp-conform", "version": report.version},
+        "started": report.started,
+        "seconds": round(report.seconds, 3),
+        "target": _target(report.target),
+        "runs": [_run(run) for run in report.runs],
+        "counts": dict(report.counts),
+        "exit": report.exit,
+    }
+    if report.notes:
+        data["notes"] = list(report.notes)
+    if report.problem:
+        data["problem"] = report.problem
+    return _clean(data, DEPTH)
+
+
+def _target(target: Target) -> Json:
+    data: dict[str, Json] = {}
+    if target.command:
+        data["command"] = list(target.command)
+    if target.url:
+        data["url"] = target.url
+    return data
+
+
+def _run(run: Run) -> Json:
+    return {
+        "revision": run.revision,
+        "era": run.era,
+        "transport": run.transport,
+        "server": {name: run.server.get(name, "") for name in ("name", "version")},
+        "capabilities": run.capabilities,
+        "verdicts": [_judged(judged) for judged in run.verdicts],
+    }
+
+
+def _judged(judged: Judged) -> Json:
+    return {
+        "requirement": judged.requirement.id,
+        "level": judged.level,
+        "basis": judged.basis,
+        "verdict": judged.verdict,
+        "severity": judged.severity,
+        "reason": judged.reason,
+        "url": judged.url,
+        "findings": [_finding(finding) for finding in judged.findings],
+        "reproduce": judged.reproduce,
+    }
+
+
+def _finding(finding: Finding) -> Json:
+    return {
+        "case": finding.case,
+        "message": finding.message,
+        "expected": finding.expected,
+        "actual": finding.actual,
+        "confirmed": finding.confirmed,
+        "frames": [_frame(frame) for frame in finding.frames],
+    }
+
+
+def _frame(frame: Frame) -> Json:
+    text = decoded(frame.data, FRAME_LIMIT)
+    if frame.channel == "head":
+        text = "\n".join([f"HTTP {frame.status}", *(f"{name}: {value}" for name, value in frame.headers.items())])
+    return {"origin": frame.origin, "channel": frame.channel, "at": round(frame.at, 6), "text": text}
+
+
+def _clean(value: Json, depth: int) -> Json:
+    """What any JSON parser reads: surrogates escaped, no NaN, not too deep."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict | list) and depth == 0:
+        return "… (nested too deep)"
+    if isinstance(value, dict):
+        return {_clean(name, depth): _clean(member, depth - 1) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_clean(element, depth - 1) for element in value]
+    return value

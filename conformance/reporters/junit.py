@@ -1,0 +1,103 @@
+"""The report as JUnit XML, as CI systems read it: one suite for each run, one test for each requirement."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from junit_xml import TestCase, TestSuite, to_xml_report_string
+
+from conformance.events import Event, Finished
+from conformance.model import Judged, Report, Run, Severity, Verdict
+from conformance.reporters.report_file import ReportFile
+from conformance.reporters.words import finding_text, shortened, visible
+
+SKIPPED = (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE, Verdict.BLOCKED)
+
+
+class JunitReporter:
+    """Writes the report when the run is finished. What weighs at least `fail_on` is a failure."""
+
+    def __init__(self, path: Path, fail_on: str = "violation") -> None:
+        self._threshold = Severity(fail_on).rank
+        self._file = ReportFile(path)
+
+    def consume(self, event: Event) -> None:
+        """Write the report."""
+        if isinstance(event, Finished):
+            self._file.write(as_xml(event.report, self._threshold) + "\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def as_xml(report: Report, threshold: int) -> str:
+    """The report as an XML document in ASCII; severities of rank `threshold` and above are failures."""
+    suites = [_suite(run, report, threshold) for run in report.runs]
+    if not suites:
+        suites = [_problem(report)]
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + str(to_xml_report_string(suites, prettyprint=False))
+
+
+def _suite(run: Run, report: Report, threshold: int) -> TestSuite:
+    prefix = f"mcp-conform.{run.revision}.{run.transport}"
+    cases = []
+    for judged in run.verdicts:
+        case = TestCase(judged.requirement.id, f"{prefix}.{judged.requirement.area}", judged.seconds)
+        _tell(case, judged, threshold)
+        cases.append(case)
+    properties = {
+        "server.name": run.server.get("name", ""),
+        "server.version": run.server.get("version", ""),
+        "revision": run.revision,
+        "transport": run.transport,
+        **_about(report),
+    }
+    return TestSuite(
+        f"{run.revision} {run.transport}",
+        cases,
+        timestamp=_timestamp(report),
+        properties={name: visible(str(value)) for name, value in properties.items()},
+    )
+
+
+def _tell(case: TestCase, judged: Judged, threshold: int) -> None:
+    reason = visible(judged.reason)
+    if judged.verdict in SKIPPED:
+        case.add_skipped_info(f"{judged.verdict}: {reason}")
+    elif judged.verdict is Verdict.BROKEN:
+        case.add_error_info(f"mcp-conform itself failed: {reason}", error_type="broken")
+    elif judged.verdict is Verdict.FAILED and judged.severity is not None:
+        text = _lines(finding_text(judged))
+        if judged.severity.rank >= threshold:
+            message = visible(shortened(judged.findings[0].message, 400)) if judged.findings else reason
+            case.add_failure_info(message or judged.requirement.id, text, judged.severity.value)
+        else:
+            case.stdout = text
+
+
+def _problem(report: Report) -> TestSuite:
+    """Nothing could be tested: a suite with one error, since a suite without tests counts as success."""
+    case = TestCase("the server can be tested", "mcp-conform", report.seconds)
+    case.add_error_info(visible(report.problem) or "the run was interrupted", error_type="untested")
+    return TestSuite("mcp-conform", [case], timestamp=_timestamp(report), properties=_about(report))
+
+
+def _about(report: Report) -> dict[str, str]:
+    target = report.target
+    about = {"tool": f"mcp-conform {report.version}", "complete": str(report.complete).lower()}
+    if target.command:
+        about["command"] = visible(shlex.join(target.command))
+    if target.url:
+        about["url"] = visible(target.url)
+    return about
+
+
+def _timestamp(report: Report) -> str:
+    """Without a zone, as the schema of Jenkins has it."""
+    return report.started.removesuffix("Z").partition("+")[0]
+
+
+def _lines(text: str) -> str:
+    return "\n".join(visible(line) for line in text.split("\n"))

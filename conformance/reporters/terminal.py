@@ -1,0 +1,225 @@
+"""The report for people: with colours and progress on a terminal, plain lines in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from conformance.events import CaseEnded, Event, Finished, RevisionAbsent, RevisionFound, Started
+from conformance.model import Report, Run, Severity, Verdict
+from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, named
+from conformance.reporters.progress import ProgressLine
+from conformance.reporters.words import counted, facts, frame_line, shortened, standing, visible
+
+STYLES = {Severity.VIOLATION: "bold red", Severity.WARNING: "yellow", Severity.ADVICE: "bright_black"}
+WIDTH = 110
+"""Columns of prose, also on wide terminals."""
+FINDINGS = 3
+"""Findings of one requirement that are shown in full."""
+FRAMES = 8
+"""Frames of one finding that are shown."""
+LISTED = 8
+"""Requirements named in one line."""
+MEANING = {
+    0: "no requirement that fails a server is broken",
+    1: "the server breaks the specification",
+    3: "nothing could be tested, or not all of it, or mcp-conform itself failed",
+}
+
+
+class _Out(Console):
+    """A console that lets a reader who went away be noticed."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+class TerminalReporter:
+    """Prints to stdout. A progress line is shown on stdout or stderr, whichever is a terminal."""
+
+    def __init__(self, verbose: bool = False) -> None:
+        self._terminal = sys.stdout.isatty()
+        self._out = _Out(markup=False, highlight=False, emoji=False, soft_wrap=True)
+        self._verbose = verbose
+        self._progress: ProgressLine | None = None
+        if self._terminal:
+            self._progress = ProgressLine(self._out)
+        elif sys.stderr.isatty():
+            self._progress = ProgressLine(Console(stderr=True))
+
+    def consume(self, event: Event) -> None:
+        """Show one event."""
+        if self._progress is not None:
+            self._progress.consume(event)
+        if isinstance(event, Started):
+            self._line(f"mcp-conform tests {_target(event)}", "bold")
+        elif isinstance(event, RevisionFound):
+            who = visible(" ".join(str(event.server.get(name, "")) for name in ("name", "version")).strip())
+            self._line(f"  speaks {event.revision} over {event.transport}{f' as {who}' if who else ''}", "green")
+        elif isinstance(event, RevisionAbsent):
+            self._line(f"  does not speak {event.revision}: {visible(shortened(event.why, 300))}", "bright_black")
+        elif isinstance(event, CaseEnded) and self._verbose:
+            where = f"{event.revision} {event.transport}"
+            self._line(f"  {where} {event.case}: {visible(event.outcome)} ({event.seconds:.3f} s)", "bright_black")
+        elif isinstance(event, Finished):
+            self._report(event.report)
+
+    def close(self) -> None:
+        """Give the terminal back as it was. Idempotent."""
+        if self._progress is not None:
+            self._progress.close()
+
+    # -- the report
+
+    def _report(self, report: Report) -> None:
+        if report.runs:
+            self._areas(report)
+        broken = {judged.requirement.id for run in report.runs for judged in run.verdicts if judged.severity}
+        blocked = by_reason(report, Verdict.BLOCKED)
+        for severity in (Severity.VIOLATION, Severity.WARNING):
+            for block in blocks(report, severity):
+                self._block(block, len(report.runs), blocked.get(block.judged.requirement.id, []))
+        self._advice(blocks(report, Severity.ADVICE))
+        self._reasons("Blocked", {why: ids for why, ids in blocked.items() if why not in broken})
+        self._reasons("Inconclusive", by_reason(report, Verdict.INCONCLUSIVE))
+        self._reasons("Broken: mcp-conform itself failed; please report it", by_reason(report, Verdict.BROKEN))
+        self._end(report)
+
+    def _areas(self, report: Report) -> None:
+        self._line("")
+        if not self._terminal:
+            for run in report.runs:
+                for area in areas(report):
+                    if words := ", ".join(word for word, _style in _counts(run, area)):
+                        self._line(f"{named(run)} {area}: {words}")
+            return
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+        table.add_column("area")
+        for run in report.runs:
+            table.add_column(named(run))
+        for area in areas(report):
+            cells = [Text(", ").join(Text(*each) for each in _counts(run, area)) for run in report.runs]
+            table.add_row(Text(area), *cells)
+        self._out.print(table, soft_wrap=False)
+
+    def _block(self, block: Block, runs: int, blocks_others: list[str]) -> None:
+        judged, severity = block.judged, block.judged.severity
+        assert severity is not None
+        self._line("")
+        self._out.print(
+            Text.assemble(
+                (severity.value, STYLES[severity]),
+                "  ",
+                (judged.requirement.id, "bold"),
+                (f"  {judged.level}, {judged.basis}", "bright_black"),
+                (f"  in {', '.join(block.runs)}" if runs > 1 else "", "bright_black"),
+            )
+        )
+        self._prose(" ".join(judged.requirement.text.split()), "italic")
+        shown = block.items if self._verbose else block.items[:FINDINGS]
+        for item in shown:
+            self._finding(item, block)
+        if len(shown) < len(block.items):
+            self._line(f"  … and {len(block.items) - len(shown)} more; --verbose shows all", "bright_black")
+        if blocks_others:
+            self._prose(f"This blocks {_listed(blocks_others)}.", "bright_black")
+        self._line(f"  {'see':9} {judged.url}", "bright_black")
+        if judged.reproduce:
+            self._line(f"  {'again':9} {visible(judged.reproduce)}", "cyan")
+
+    def _finding(self, item: Item, block: Block) -> None:
+        finding = item.finding
+        self._prose(visible(shortened(finding.message, 1200)), "")
+        for label, line in facts(finding, None if self._verbose else FRAMES):
+            style = {"expected": "green", "actual": "red"}.get(label, "")
+            self._out.print(Text.assemble("  ", (f"{label:9} ", "bright_black"), (line, style)))
+        remarks = [standing(finding), f"case {finding.case}"]
+        if item.runs != block.runs:
+            remarks.append(f"in {', '.join(item.runs)}")
+        if finding.occurrences > 1:
+            remarks.append(f"{finding.occurrences} times")
+        self._line(f"  {'':9} {'; '.join(remarks)}", "bright_black")
+
+    def _advice(self, found: list[Block]) -> None:
+        if not found:
+            return
+        self._line("\nAdvice", "bold")
+        for block in found:
+            finding = block.items[0].finding
+            self._out.print(
+                Text.assemble(
+                    (f"  {block.judged.requirement.id}", STYLES[Severity.ADVICE]),
+                    f": {visible(shortened(finding.message, 300))}",
+                    (f" (in {', '.join(block.runs)})", STYLES[Severity.ADVICE]),
+                )
+            )
+            if self._verbose:
+                for frame in finding.frames[-FRAMES:]:
+                    self._line(f"    {frame_line(frame)}")
+
+    def _reasons(self, title: str, reasons: Mapping[str, list[str]]) -> None:
+        if not reasons:
+            return
+        self._line(f"\n{title}", "bold")
+        for reason, identifiers in reasons.items():
+            names = ", ".join(identifiers) if self._verbose else _listed(identifiers)
+            self._prose(f"{visible(shortened(reason, 300))}: {names}", "bright_black")
+
+    def _end(self, report: Report) -> None:
+        self._line("")
+        if report.problem:
+            self._line(f"Not tested: {visible(report.problem)}", "bold red")
+        if not report.complete and not report.problem:
+            self._line("Interrupted: this is what was learned until then.", "bold yellow")
+        counts = report.counts
+        words = [(counted(counts.get(s, 0), s), STYLES[s]) for s in Severity if counts.get(s)]
+        words += [
+            (f"{counts[v]} {v}", "green" if v is Verdict.PASSED else "bright_black")
+            for v in Verdict
+            if v is not Verdict.FAILED and counts.get(v)
+        ]
+        line = Text(", ").join(Text(*word) for word in words or [("nothing was tested", "")])
+        line.append(f" in {report.seconds:.1f} s", "bright_black")
+        self._out.print(line)
+        self._line(f"Exit status {report.exit}: {MEANING[report.exit]}.", "bold red" if report.exit else "green")
+
+    # -- printing
+
+    def _line(self, text: str, style: str = "") -> None:
+        self._out.print(Text(text, style))
+
+    def _prose(self, text: str, style: str) -> None:
+        """Wrapped and indented on a terminal, one line in a pipe."""
+        if self._terminal:
+            width = min(self._out.width, WIDTH)
+            self._out.print(Padding(Text(text, style), (0, 0, 0, 2)), width=width, soft_wrap=False)
+        else:
+            self._line(f"  {text}", style)
+
+
+def _target(event: Started) -> str:
+    target = event.target
+    return visible(" at ".join(part for part in (" ".join(target.command), target.url) if part))
+
+
+def _counts(run: Run, area: str) -> list[tuple[str, str]]:
+    """What came out in an area, worst first, with the style of each."""
+    verdicts = [judged for judged in run.verdicts if judged.requirement.area == area]
+    severities = Counter(judged.severity for judged in verdicts if judged.severity is not None)
+    others = Counter(judged.verdict for judged in verdicts)
+    told = [(counted(severities[s], s), STYLES[s]) for s in Severity if severities[s]]
+    told += [(f"{others[v]} broken", "bold magenta") for v in (Verdict.BROKEN,) if others[v]]
+    told += [(f"{others[v]} passed", "green") for v in (Verdict.PASSED,) if others[v]]
+    neutral = (Verdict.BLOCKED, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE)
+    return told + [(f"{others[v]} {v}", "bright_black") for v in neutral if others[v]]
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

@@ -1,0 +1,50 @@
+"""Every frame of every session, as JSON lines, while the run goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from conformance.events import Event, FrameSeen
+
+BYTES = 65536
+"""Of a frame; the rest is left out."""
+
+
+class TraceReporter:
+    """Writes an object a line: revision, transport, session, number, origin, channel, at, case, text, and HTTP's own."""
+
+    def __init__(self, path: Path, _fail_on: str = "") -> None:
+        self._file = path.open("w", encoding="utf-8", newline="\n")
+
+    def consume(self, event: Event) -> None:
+        """Write a frame."""
+        if isinstance(event, FrameSeen) and not self._file.closed:
+            json.dump(_row(event), self._file)
+            self._file.write("\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _row(event: FrameSeen) -> dict[str, object]:
+    from conformance.reporters.words import decoded
+
+    frame = event.frame
+    row: dict[str, object] = {
+        "revision": event.revision,
+        "transport": event.transport,
+        "session": event.session,
+        "number": frame.number,
+        "origin": frame.origin,
+        "channel": frame.channel,
+        "at": round(frame.at, 6),
+        "case": frame.case,
+        "text": decoded(frame.data, BYTES),
+    }
+    if frame.status is not None:
+        row["status"] = frame.status
+    if frame.headers:
+        row["headers"] = dict(frame.headers)
+    return row

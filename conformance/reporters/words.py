@@ -1,0 +1,106 @@
+"""How findings and frames are put into words. Nothing that a server sent leaves here unescaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.model import Finding, Frame, Judged, Severity
+
+FRAME_LIMIT = 400
+"""Characters of a frame that people are shown."""
+
+
+def visible(text: str) -> str:
+    """`text` on one line: control, format and surrogate characters escaped as in Python, all others as they are."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def shortened(text: str, limit: int) -> str:
+    """`text` without its middle if it is longer than `limit`; tells how much is left out."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit - limit // 4, limit // 4
+    return f"{text[:head]} … [{len(text) - head - tail} characters left out] … {text[-tail:]}"
+
+
+def decoded(data: bytes, limit: int) -> str:
+    r"""Bytes as text, those outside UTF-8 as \xNN, shortened to about `limit` characters, with the length if so."""
+    if len(data) > 8 * limit:
+        left = len(data) - 2 * limit
+        start, end = (part.decode("utf-8", "backslashreplace") for part in (data[:limit], data[-limit // 4 :]))
+        return f"{start} … [{left} bytes left out] … {end}" if left else start + end
+    text = data.decode("utf-8", "backslashreplace")
+    return text if len(text) <= limit else f"{shortened(text, limit)} ({len(data)} bytes)"
+
+
+def frame_text(frame: Frame, limit: int = FRAME_LIMIT) -> str:
+    """What was sent, on one line: bytes as text, or the status line and content type of an HTTP answer."""
+    if frame.channel == "head":
+        kind = frame.headers.get("content-type", "")
+        return visible(f"HTTP {frame.status}{f' ({kind})' if kind else ''}")
+    if not frame.data:
+        return "(no bytes)"
+    return visible(decoded(frame.data, limit))
+
+
+def frame_line(frame: Frame, limit: int = FRAME_LIMIT) -> str:
+    """A frame with its direction and its time since the session began."""
+    arrow = "→" if frame.origin == "us" else "←"
+    return f"{frame.at:8.3f} s {arrow} {frame_text(frame, limit)}"
+
+
+def standing(finding: Finding) -> str:
+    """What putting it to the test again has shown."""
+    if finding.confirmed is None:
+        return "not put to the test again"
+    return "confirmed on a fresh server" if finding.confirmed else "depends on what came before"
+
+
+def facts(finding: Finding, frames: int | None = None) -> Iterator[tuple[str, str]]:
+    """Label and line: what was expected, what came, the frames; with `frames`, at most that many, the last ones."""
+    if finding.expected:
+        yield "expected", visible(shortened(finding.expected, 4 * FRAME_LIMIT))
+    if finding.actual:
+        yield "actual", visible(shortened(finding.actual, 4 * FRAME_LIMIT))
+    shown = finding.frames if frames is None else finding.frames[-frames:]
+    if len(shown) < len(finding.frames):
+        yield "frame", f"({len(finding.frames) - len(shown)} earlier frames left out)"
+    for frame in shown:
+        yield "frame", frame_line(frame)
+
+
+def headline(judged: Judged) -> str:
+    """Severity, requirement, level and basis."""
+    return f"{judged.severity or judged.verdict}: {judged.requirement.id} [{judged.level}, {judged.basis}]"
+
+
+def finding_text(judged: Judged) -> str:
+    """A failed verdict as plain text: requirement, message, expected, actual, frames, link, command to see it again."""
+    lines = [headline(judged), f"  {judged.requirement.text.strip()}"]
+    for finding in judged.findings:
+        again = f", {finding.occurrences} times" if finding.occurrences > 1 else ""
+        lines += ["", f"  {visible(finding.message)} ({finding.case}; {standing(finding)}{again})"]
+        lines += [f"    {label + ':':10}{line}" for label, line in facts(finding, 20)]
+    lines += ["", f"  see {judged.url}"]
+    if judged.reproduce:
+        lines.append(f"  again: {visible(judged.reproduce)}")
+    return "\n".join(lines)
+
+
+SEVERITIES = {
+    Severity.VIOLATION: ("violation", "violations"),
+    Severity.WARNING: ("warning", "warnings"),
+    Severity.ADVICE: ("advice", "advice"),
+}
+"""One, many."""
+
+
+def counted(number: int, word: Severity) -> str:
+    """`1 violation`, `2 violations`."""
+    return f"{number} {SEVERITIES[word][number != 1]}"

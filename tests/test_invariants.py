@@ -1,0 +1,566 @@
+"""Each invariant has a server that breaks it, and one whose oddity is tolerated."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from conformance.eras import era_of
+from conformance.invariants import load_invariants
+from conformance.invariants.content import base64_fault
+from conformance.invariants.listing import is_template
+from conformance.invariants.wire import SuiteError
+from conformance.ledger import Ledger
+from conformance.model import Limits, Severity, Target
+from conformance.revisions import BY_DATE
+from conformance.session import Session
+from conformance.transports import Transport
+from conformance.transports.memory import MemoryTransport
+from conformance.transports.stdio import StdioTransport
+
+LIMITS = Limits(start=5, answer=5, quiet=0.1, shutdown=2)
+IMPATIENT = Limits(start=5, answer=0.05, quiet=0.1, shutdown=2)
+NEW, OLD = "2026-07-28", "2025-11-25"
+META = "io.modelcontextprotocol/"
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {"subscribe": True}, "prompts": {}, "logging": {}}
+TEXT = {"type": "text", "text": "x"}
+
+Script = Callable[[Session], object]
+Json = Any
+
+
+def nothing(_session: Session) -> None:
+    """Only open and close the session."""
+
+
+def asking(method: str, **params: Json) -> Script:
+    """One request."""
+    return lambda session: session.request(method, params or None)
+
+
+CALL = asking("tools/call", name="t", arguments={})
+LIST = asking("tools/list")
+
+
+@dataclass
+class Server:
+    """A correct little server whose `results` replace answers; `before` and `after` are said around each of them.
+
+    A value of `results` is a result, or a function of the request that gives the lines to answer with.
+    """
+
+    results: dict[str, Json] = field(default_factory=dict)
+    capabilities: Json = field(default_factory=lambda: dict(CAPABILITIES))
+    before: tuple[Json, ...] = ()
+    after: tuple[Json, ...] = ()
+    notified: Callable[[dict[str, Json]], Iterable[Json]] = lambda _message: ()
+
+    def __call__(self, line: bytes) -> Iterable[bytes]:
+        message = json.loads(line)
+        if not isinstance(message, dict) or "method" not in message:
+            return
+        method = message["method"]
+        if "id" not in message:
+            yield from map(encoded, self.notified(message))
+            return
+        around = method not in ("initialize", "server/discover", "ping")
+        yield from map(encoded, self.before if around else ())
+        result = self.results.get(method, self.default(message))
+        if callable(result):
+            yield from map(encoded, result(message))
+        else:
+            yield encoded(answer(message, result))
+        yield from map(encoded, self.after if around else ())
+
+    def default(self, message: dict[str, Json]) -> Json:
+        """What a correct server answers."""
+        modern = {"resultType": "complete", "_meta": {META + "serverInfo": {"name": "s", "version": "1"}}}
+        hints = {"ttlMs": 0, "cacheScope": "private"}
+        info = {"name": "s", "version": "1"}
+        params = message.get("params", {})
+        stateless = META + "protocolVersion" in params.get("_meta", {})
+        listed = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts"}
+        body: dict[str, Json] = {}
+        if message["method"] == "initialize":
+            return {"protocolVersion": params["protocolVersion"], "capabilities": self.capabilities, "serverInfo": info}
+        if message["method"] == "server/discover":
+            body = {"supportedVersions": [NEW], "capabilities": self.capabilities, **hints}
+        elif message["method"] in listed:
+            body = {listed[message["method"]]: [], **(hints if stateless else {})}
+        elif message["method"] == "tools/call":
+            body = {"content": [TEXT]}
+        return {**body, **(modern if stateless else {})}
+
+
+def answer(message: dict[str, Json], result: Json) -> Json:
+    """The response to a request."""
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def error(code: Json, **more: Json) -> Callable[[dict[str, Json]], list[Json]]:
+    """Answers by an error."""
+    return lambda message: [{"jsonrpc": "2.0", "id": message["id"], "error": {"code": code, "message": "m", **more}}]
+
+
+def note(method: str, **params: Json) -> Json:
+    """A notification."""
+    return {"jsonrpc": "2.0", "method": "notifications/" + method, "params": params}
+
+
+def request(method: str, identifier: Json = "s1", **params: Json) -> Json:
+    """A request of the server."""
+    return {"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}
+
+
+def encoded(line: Json) -> bytes:
+    """A line: bytes as they are, anything else as JSON."""
+    return line if isinstance(line, bytes) else json.dumps(line).encode()
+
+
+def watched(
+    transport: Transport, script: Script, revision: str = OLD, client: Json = None, limits: Limits = LIMITS
+) -> Ledger:
+    """What the invariants say about a session in which `script` was played."""
+    session = Session(transport, era_of(BY_DATE[revision]), BY_DATE[revision], client=client, limits=limits)
+    ledger = Ledger("case")
+    session.case = "case"
+    watching = [invariant(session, ledger) for invariant in load_invariants()]
+    session.observers.extend(watching)
+    transport.start()
+    try:
+        session.open()
+        script(session)
+        if session.alive:
+            session.hear_out()
+    finally:
+        session.close()
+    for invariant in watching:
+        invariant.finish()
+    return ledger
+
+
+def judged(server: Callable[[bytes], Iterable[bytes]], script: Script = nothing, **how: Any) -> Ledger:
+    """The same over a server in memory."""
+    return watched(MemoryTransport(server), script, **how)
+
+
+def broken(ledger: Ledger) -> dict[str, Severity | None]:
+    """Requirement → the highest severity that its findings may have, None for any."""
+    return {finding.requirement: finding.ceiling for finding in ledger.findings}
+
+
+def with_tool(**members: Json) -> dict[str, Json]:
+    """Answers to tools/list with one tool."""
+    return {"tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}, **members}]}}
+
+
+def with_content(*blocks: Json, **members: Json) -> dict[str, Json]:
+    """Answers to tools/call with these blocks."""
+    return {"tools/call": {"content": list(blocks), **members}}
+
+
+def modern(method: str, **members: Json) -> dict[str, Json]:
+    """An answer of the stateless era, changed as `members` say; None takes a member away."""
+    default = Server().default({"method": method, "params": {"_meta": {META + "protocolVersion": NEW}}})
+    return {method: {k: v for k, v in {**default, **members}.items() if v is not None}}
+
+
+# -- the correct server
+
+
+@pytest.mark.parametrize("revision", BY_DATE)
+def test_a_correct_server_breaks_nothing(revision: str) -> None:
+    def script(session: Session) -> None:
+        for method in ("tools/list", "resources/list", "prompts/list"):
+            session.request(method)
+        session.request("tools/call", {"name": "t", "arguments": {}})
+
+    ledger = judged(Server(), script, revision=revision)
+    assert ledger.findings == []
+    assert {"jsonrpc/valid-messages", "tools/list-shape", "tools/call-result-shape"} <= set(ledger.tested)
+
+
+def test_invariants_name_requirements_that_exist() -> None:
+    from conformance.requirements import load
+
+    assert {i for each in load_invariants() for i in each.requirements} <= set(load())
+
+
+# -- what breaks a rule: (requirement, its ceiling, server, script, revision)
+
+BREAKS: list[tuple[str, Severity | None, Server, Script, str]] = [
+    # the stream
+    ("transport-stdio/stdout-only-messages", None, Server(before=(b"Listening ...",)), LIST, OLD),
+    ("transport-stdio/stdout-only-messages", None, Server(before=(b"[INFO] up",)), LIST, OLD),
+    ("transport-stdio/stdout-only-messages", None, Server(before=(b'"ready"',)), LIST, OLD),
+    ("transport-stdio/stdout-only-messages", None, Server(before=(b'{"a": NaN}',)), LIST, OLD),
+    ("transport-stdio/stdout-only-messages", None, Server(before=(b"\x00\xff\xfe\x01",)), LIST, "2024-11-05"),
+    ("transport-stdio/stdout-only-messages", Severity.WARNING, Server(before=(b"",)), LIST, OLD),
+    ("transport-stdio/stdout-only-messages", None, Server(before=(b"Content-Length: 52\r", b"\r")), LIST, OLD),
+    ("transport-stdio/no-embedded-newlines", None, Server(before=(b"{", b'  "jsonrpc": "2.0"', b"}")), LIST, OLD),
+    ("jsonrpc/messages-utf8", None, Server(before=('{"jsonrpc":"2.0","method":"é"}'.encode("latin-1"),)), LIST, OLD),
+    (
+        "jsonrpc/messages-utf8",
+        Severity.WARNING,
+        Server(before=(b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"notifications/x"}',)),
+        LIST,
+        OLD,
+    ),
+    # the envelope
+    ("jsonrpc/version-member", None, Server({"ping": lambda m: [{"id": m["id"], "result": {}}]}), nothing, OLD),
+    ("jsonrpc/valid-messages", None, Server(before=({"jsonrpc": "2.0", "id": 9},)), LIST, OLD),
+    ("jsonrpc/valid-messages", None, Server(before=({"jsonrpc": "2.0", "method": 7},)), LIST, OLD),
+    ("jsonrpc/valid-messages", None, Server(before=({"jsonrpc": "2.0", "method": "x", "params": []},)), LIST, OLD),
+    ("jsonrpc/no-batch-emitted", None, Server({"ping": lambda m: [[answer(m, {})]]}), nothing, OLD),
+    (
+        "jsonrpc/every-request-answered-once",
+        None,
+        Server({"tools/list": lambda m: [answer(m, {"tools": []})] * 2}),
+        LIST,
+        OLD,
+    ),
+    (
+        "jsonrpc/result-xor-error",
+        None,
+        Server({"tools/list": lambda m: [{**answer(m, {"tools": []}), "error": None}]}),
+        LIST,
+        OLD,
+    ),
+    ("jsonrpc/result-is-object", None, Server({"tools/list": [1]}), LIST, OLD),
+    ("jsonrpc/error-has-code-and-message", None, Server({"x/y": error(1, message=None)}), asking("x/y"), OLD),
+    ("jsonrpc/error-code-integer", None, Server({"x/y": error("1")}), asking("x/y"), OLD),
+    ("jsonrpc/error-code-integer", None, Server({"x/y": error(True)}), asking("x/y"), OLD),
+    ("jsonrpc/error-code-integer", None, Server({"x/y": error(1.5)}), asking("x/y"), OLD),
+    ("jsonrpc/no-invented-reserved-codes", None, Server({"x/y": error(-32100)}), asking("x/y"), OLD),
+    (
+        "jsonrpc/notification-never-answered",
+        None,
+        Server(notified=lambda m: [{"jsonrpc": "2.0", "id": None, "result": {}}]),
+        nothing,
+        OLD,
+    ),
+    ("jsonrpc/notification-without-id", None, Server(before=({**note("x"), "id": None},)), LIST, OLD),
+    ("jsonrpc/server-request-id-valid", None, Server(before=(request("ping", None),)), LIST, OLD),
+    (
+        "jsonrpc/server-request-id-not-reused",
+        None,
+        Server(before=(request("ping", 1), request("ping", 1, _meta={}))),
+        LIST,
+        OLD,
+    ),
+    ("jsonrpc/no-server-requests", None, Server(before=(request("ping"),)), LIST, NEW),
+    # codes and results of the stateless era
+    ("jsonrpc/spec-code-band-only-defined", None, Server({"x/y": error(-32050)}), asking("x/y"), NEW),
+    ("jsonrpc/legacy-code-band-unused", None, Server({"x/y": error(-32001)}), asking("x/y"), NEW),
+    ("jsonrpc/retired-code-32002-unused", None, Server({"x/y": error(-32002)}), asking("x/y"), NEW),
+    ("jsonrpc/retired-code-32042-unused", None, Server({"x/y": error(-32042)}), asking("x/y"), NEW),
+    ("jsonrpc/application-codes-outside-reserved", None, Server({"x/y": error(-32500)}), asking("x/y"), NEW),
+    ("jsonrpc/spec-codes-as-specified", None, Server({"x/y": error(-32020)}), asking("x/y"), NEW),
+    ("jsonrpc/result-type-present", None, Server(modern("tools/call", resultType=None)), CALL, NEW),
+    ("jsonrpc/result-type-known", None, Server(modern("tools/call", resultType="odd")), CALL, NEW),
+    # shapes
+    (
+        "lifecycle/initialize-result-complete",
+        None,
+        Server({"initialize": {"protocolVersion": OLD, "capabilities": {}}}),
+        nothing,
+        OLD,
+    ),
+    ("discovery/capabilities-shape", None, Server(capabilities={"tools": True}), nothing, OLD),
+    ("discovery/capabilities-shape", None, Server(capabilities={"tools": {"listChanged": "yes"}}), nothing, NEW),
+    ("tools/list-shape", None, Server(with_tool(description=5)), LIST, OLD),
+    ("tools/input-schema-object", None, Server(with_tool(inputSchema={"type": "array"})), LIST, OLD),
+    ("tools/output-schema-object", None, Server(with_tool(outputSchema={"type": "array"})), LIST, OLD),
+    ("tools/annotations-shape", None, Server(with_tool(annotations={"readOnlyHint": "yes"})), LIST, OLD),
+    ("tools/execution-shape", None, Server(with_tool(execution={"taskSupport": "maybe"})), LIST, OLD),
+    ("pagination/next-cursor-string", None, Server({"tools/list": {"tools": [], "nextCursor": None}}), LIST, OLD),
+    ("tools/call-result-shape", None, Server({"tools/call": {"isError": False}}), CALL, OLD),
+    ("tools/structured-content-is-object", None, Server(with_content(structuredContent=[1])), CALL, OLD),
+    ("meta/meta-is-object", None, Server(with_content(TEXT, _meta=None)), CALL, OLD),
+    ("logging/message-shape", None, Server(before=(note("message", level="info"),)), LIST, OLD),
+    ("progress/shape", None, Server(before=(note("progress", progressToken=1, progress="1"),)), LIST, OLD),
+    ("resources/updated-shape", None, Server(before=(note("resources/updated"),)), LIST, OLD),
+    ("cancellation/shape", None, Server(before=(note("cancelled", requestId=1, reason=5),)), LIST, OLD),
+    # lists
+    ("tools/name-length", None, Server(with_tool(name="x" * 129)), LIST, OLD),
+    ("tools/name-characters", None, Server(with_tool(name="a b")), LIST, OLD),
+    ("tools/no-parameter-schema-recommended", Severity.ADVICE, Server(with_tool()), LIST, OLD),
+    (
+        "json-schema/published-schemas-valid",
+        None,
+        Server(with_tool(outputSchema={"type": "object", "required": "a"})),
+        LIST,
+        NEW,
+    ),
+    (
+        "json-schema/dialect-2020-12-preferred",
+        Severity.ADVICE,
+        Server(with_tool(inputSchema={"type": "object", "$schema": "http://json-schema.org/draft-07/schema#"})),
+        LIST,
+        OLD,
+    ),
+    (
+        "resources/uri-valid",
+        None,
+        Server({"resources/list": {"resources": [{"name": "r", "uri": "my_scheme:x"}]}}),
+        asking("resources/list"),
+        OLD,
+    ),
+    (
+        "resources/uri-valid",
+        Severity.WARNING,
+        Server({"resources/list": {"resources": [{"name": "r", "uri": "a:b c"}]}}),
+        asking("resources/list"),
+        OLD,
+    ),
+    (
+        "resources/template-valid",
+        None,
+        Server({"resources/templates/list": {"resourceTemplates": [{"name": "r", "uriTemplate": "a:{b"}]}}),
+        asking("resources/templates/list"),
+        OLD,
+    ),
+    (
+        "resources/binary-base64",
+        None,
+        Server({"resources/read": {"contents": [{"uri": "a:b", "blob": "***"}]}}),
+        asking("resources/read", uri="a:b"),
+        OLD,
+    ),
+    # content
+    ("content/known-types", None, Server(with_content({"type": "video"})), CALL, OLD),
+    ("content/known-types", None, Server(with_content({"text": "x"})), CALL, OLD),
+    ("content/text-shape", None, Server(with_content({"type": "text", "text": None})), CALL, OLD),
+    (
+        "content/image-data-base64",
+        None,
+        Server(with_content({"type": "image", "data": "data:image/png;base64,AA==", "mimeType": "image/png"})),
+        CALL,
+        OLD,
+    ),
+    (
+        "content/image-data-base64",
+        Severity.WARNING,
+        Server(with_content({"type": "image", "data": "-_-_", "mimeType": "image/png"})),
+        CALL,
+        OLD,
+    ),
+    ("content/audio-data-base64", None, Server(with_content({"type": "audio", "data": "AA=="})), CALL, OLD),
+    (
+        "content/embedded-resource-shape",
+        None,
+        Server(with_content({"type": "resource", "resource": {"text": "x"}})),
+        CALL,
+        OLD,
+    ),
+    (
+        "content/embedded-resource-shape",
+        Severity.WARNING,
+        Server(with_content({"type": "resource", "resource": {"uri": "a:b", "text": "x"}})),
+        CALL,
+        OLD,
+    ),
+    ("content/resource-link-shape", None, Server(with_content({"type": "resource_link", "uri": "a:b"})), CALL, OLD),
+    (
+        "content/annotations-shape",
+        None,
+        Server(with_content({**TEXT, "annotations": {"priority": 2}})),
+        CALL,
+        OLD,
+    ),
+    (
+        "content/annotations-shape",
+        Severity.WARNING,
+        Server(with_content({**TEXT, "annotations": {"lastModified": "today"}})),
+        CALL,
+        OLD,
+    ),
+    ("content/icon-shape", None, Server(with_tool(icons=[{"mimeType": "image/png"}])), LIST, OLD),
+    (
+        "content/icon-shape",
+        Severity.WARNING,
+        Server(with_tool(icons=[{"src": "https://a", "sizes": ["big"]}])),
+        LIST,
+        OLD,
+    ),
+    ("content/icon-scheme-safe", None, Server(with_tool(icons=[{"src": "javascript:alert(1)"}])), LIST, OLD),
+    (
+        "tools/embedded-resource-needs-capability",
+        None,
+        Server(
+            with_content({"type": "resource", "resource": {"uri": "a:b", "text": "x", "mimeType": "a/b"}}),
+            capabilities={"tools": {}},
+        ),
+        CALL,
+        OLD,
+    ),
+    (
+        "versioning/negotiated-version-respected",
+        None,
+        Server(with_content({"type": "resource_link", "uri": "a:b", "name": "n"})),
+        CALL,
+        "2025-03-26",
+    ),
+    # _meta
+    ("meta/key-format", None, Server(with_tool(_meta={"_fastmcp": {}})), LIST, OLD),
+    ("meta/key-format", None, Server(before=(note("message", level="info", data=1, _meta={"a b": 1}),)), LIST, OLD),
+    ("meta/reserved-prefix-unused", Severity.WARNING, Server(with_tool(_meta={"com.mcp.tools/x": 1})), LIST, OLD),
+    (
+        "meta/reserved-prefix-unused",
+        Severity.WARNING,
+        Server(with_tool(_meta={"tools.mcp.com/x": 1})),
+        LIST,
+        "2025-06-18",
+    ),
+    ("meta/prefix-in-reverse-dns", Severity.ADVICE, Server(with_tool(_meta={"example.com/x": 1})), LIST, OLD),
+    (
+        "meta/trace-context-format",
+        None,
+        Server(modern("tools/call", _meta={"traceparent": "00-" + "0" * 32 + "-" + "1" * 16 + "-01"})),
+        CALL,
+        NEW,
+    ),
+    # caching
+    ("caching/hints-present", None, Server(modern("tools/list", ttlMs=None)), LIST, NEW),
+    ("caching/ttl-non-negative", None, Server(modern("tools/list", ttlMs=-1)), LIST, NEW),
+    ("caching/ttl-integer", None, Server(modern("tools/list", ttlMs=1.5)), LIST, NEW),
+    ("caching/ttl-integer", None, Server(modern("tools/list", ttlMs=True)), LIST, NEW),
+    ("caching/scope-public-or-private", None, Server(modern("tools/list", cacheScope="shared")), LIST, NEW),
+    (
+        "caching/no-hints-on-input-required",
+        None,
+        Server(modern("tools/call", content=None, resultType="input_required", requestState="s", ttlMs=1)),
+        CALL,
+        NEW,
+    ),
+    # capabilities, logs, the opening
+    (
+        "discovery/only-declared-notifications",
+        Severity.WARNING,
+        Server(before=(note("tools/list_changed"),)),
+        LIST,
+        OLD,
+    ),
+    (
+        "logging/capability-declared",
+        None,
+        Server(before=(note("message", level="info", data=1),), capabilities={}),
+        LIST,
+        OLD,
+    ),
+    ("discovery/only-declared-client-capabilities", None, Server(before=(request("roots/list"),)), LIST, OLD),
+    (
+        "versioning/negotiated-version-respected",
+        None,
+        Server(before=(request("elicitation/create"),)),
+        LIST,
+        "2025-03-26",
+    ),
+    ("resources/updates-only-for-subscribed", None, Server(before=(note("resources/updated", uri="a:b"),)), LIST, OLD),
+    (
+        "lifecycle/no-requests-before-initialized",
+        None,
+        Server({"initialize": lambda m: [request("roots/list"), answer(m, Server().default(m))]}),
+        nothing,
+        OLD,
+    ),
+    # progress and cancellation
+    ("progress/known-token-only", None, Server(before=(note("progress", progressToken="a", progress=1),)), LIST, OLD),
+    ("cancellation/own-requests-only", None, Server(before=(note("cancelled", requestId=1),)), LIST, OLD),
+    ("cancellation/server-cancels-listen-only", None, Server(before=(note("cancelled", requestId=1),)), LIST, NEW),
+    (
+        "progress/server-token-valid",
+        None,
+        Server(before=(request("ping", 1, _meta={"progressToken": [1]}),)),
+        LIST,
+        OLD,
+    ),
+    # the stateless era
+    ("discovery/server-info-in-results", None, Server(modern("tools/call", _meta=None)), CALL, NEW),
+    ("discovery/extension-identifier-format", None, Server(capabilities={"extensions": {"x": {}}}), nothing, NEW),
+    ("discovery/extension-settings-object", None, Server(capabilities={"extensions": {"a.b/x": True}}), nothing, NEW),
+    ("versioning/removed-notifications-not-sent", None, Server(before=(note("tasks/status", taskId="t"),)), LIST, NEW),
+    ("subscriptions/no-unsolicited-changes", None, Server(before=(note("tools/list_changed"),)), LIST, NEW),
+    ("logging/no-log-without-level", None, Server(before=(note("message", level="info", data=1),)), LIST, NEW),
+    (
+        "input-required/supported-methods-only",
+        None,
+        Server(modern("tools/list", tools=None, resultType="input_required", requestState="s")),
+        LIST,
+        NEW,
+    ),
+    (
+        "input-required/requests-or-state-present",
+        None,
+        Server(modern("tools/call", content=None, resultType="input_required")),
+        CALL,
+        NEW,
+    ),
+    (
+        "input-required/request-state-is-string",
+        None,
+        Server(modern("tools/call", content=None, resultType="input_required", requestState=5)),
+        CALL,
+        NEW,
+    ),
+    (
+        "input-required/known-request-types",
+        None,
+        Server(modern("tools/call", content=None, resultType="input_required", inputRequests={"a": {"method": "x"}})),
+        CALL,
+        NEW,
+    ),
+    (
+        "input-required/result-type-marked",
+        None,
+        Server(modern("tools/call", inputRequests={"a": {"method": "roots/list"}})),
+        CALL,
+        NEW,
+    ),
+    (
+        "discovery/only-declared-client-capabilities",
+        None,
+        Server(
+            modern(
+                "tools/call", content=None, resultType="input_required", inputRequests={"a": {"method": "roots/list"}}
+            )
+        ),
+        CALL,
+        NEW,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "ceiling", "server", "script", "revision"),
+    BREAKS,
+    ids=[f"{number}-{row[0]}" for number, row in enumerate(BREAKS)],
+)
+def test_a_faulty_server_is_caught(
+    requirement: str, ceiling: Severity | None, server: Server, script: Script, revision: str
+) -> None:
+    found = broken(judged(server, script, revision=revision))
+    assert requirement in found
+    assert found[requirement] == ceiling
+
+
+ONE_CAUSE = [
+    row for row in BREAKS if row[0].startswith(("transport-stdio", "content/", "meta/", "tools/name", "jsonrpc/error"))
+]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "ceiling", "server", "script", "revision"),
+    ONE_CAUSE,
+    ids=[f"{number}-{row[0]}" for number, row in enumerate(ONE_CAUSE)],
+)
+def test_one_cause_is_one_violation(
+    requirement: str, ceiling: Severity | None, server: Server, script: Script, revision: str
+) -> None:
+    found = broken(judged(server, script, revision=revision))
+    assert [i for i, most in found.items() if most is not Severity.ADVICE or i == requirement] == [requirement]
