@@ -350,9 +350,12 @@ class Session:
         """
         if not is_id(identifier):
             return None
-        for key in (id_key(identifier), id_key(str(identifier)), str(identifier)):
-            if key in self.calls:
-                return self.calls[key]
+        exact = id_key(identifier)
+        for key in (exact, id_key(str(identifier)), str(identifier)):
+            if key in self._waiting:
+                return self._waiting[key]
+        if exact in self.calls:
+            return self.calls[exact]
         if not self.opened and frame.channel == "stdout" and len(self._waiting) == 1:
             return next(iter(self._waiting.values()))
         return None

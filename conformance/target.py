@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import random
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,6 +21,8 @@ import psutil
 from conformance.model import Limits, Target
 
 STDERR_TAIL = 64 * 1024
+PORTS = range(20_000, 32_000)
+"""Below the ports that systems give to outgoing connections, so that none of those takes a chosen port meanwhile."""
 
 
 class StartError(Exception):
@@ -28,130 +30,147 @@ class StartError(Exception):
 
 
 def parse_command(text: str) -> tuple[str, ...]:
-    """The words of a command line, split as a POSIX shell would. Raises StartError if a quote is left open."""
+    """The words of a command line, split as a POSIX shell would.
+
+    Raises StartError if there are none or a quote is left open.
+    """
     try:
-        return tuple(shlex.split(text))
+        words = tuple(shlex.split(text))
     except ValueError as error:
-        raise StartError(f"the command {text!r} cannot be split into words: {error}") from None
+        raise StartError(f"the command line {text!r} cannot be split into words: {error}") from None
+    if not words:
+        raise StartError("the command line is empty")
+    return words
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """A TCP port of the loopback interface that nobody listens on. Raises StartError if there is none."""
+    for port in random.sample(PORTS, 200):
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+    raise StartError("no free TCP port was found for {port}")
 
 
 class ServerProcess:
     """A running target: its own process group, pipes unbuffered, stderr drained by a thread.
 
-    Raises StartError from the constructor.
+    With `stdio` its stdout is the caller's to read and to close; without it stdout goes the way of stderr. The
+    constructor raises StartError.
     """
 
-    def __init__(self, target: Target, limits: Limits, *, pipes: bool = True) -> None:
+    def __init__(self, target: Target, limits: Limits, *, stdio: bool = True) -> None:
         self._limits = limits
         self._tail = bytearray()
         self._lock = threading.Lock()
-        self._closing = 0.0
-        stdin = subprocess.PIPE if pipes else subprocess.DEVNULL
-        stdout = subprocess.PIPE if pipes else subprocess.DEVNULL
+        self._family: set[psutil.Process] = set()
+        self._gone = threading.Event()
+        self.gone_at = 0.0
         try:
             self.popen = subprocess.Popen(
                 target.command,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=subprocess.PIPE,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if stdio else subprocess.STDOUT,
                 bufsize=0,
                 env={**os.environ, **target.env},
                 cwd=target.cwd,
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError, IndexError) as error:
             raise StartError(_why_not(target, error)) from None
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
         self._drain.start()
+        threading.Thread(target=self._await_end, daemon=True).start()
 
     @property
     def running(self) -> bool:
-        """Whether the process itself has not ended."""
-        return self.popen.poll() is None
+        """Whether the process itself has not ended; `gone_at` says when it did, as a `time.monotonic()`."""
+        return not self._gone.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the process ends within `seconds`; returns the moment it does."""
+        return self._gone.wait(seconds)
 
     def stderr(self) -> str:
         """The last 64 KiB of stderr."""
         if not self.running:
             self._drain.join(0.5)
         with self._lock:
-            return bytes(self._tail).decode("utf-8", "replace")
+            return bytes(self._tail[-STDERR_TAIL:]).decode("utf-8", "replace")
 
     def fate(self) -> str:
         """How it ended, for people, with the last lines of stderr; "" while it runs."""
-        code = self.popen.poll()
-        if code is None:
+        if self.running:
             return ""
+        code = self.popen.returncode
         how = f"the server was killed by {_signal_name(-code)}" if code < 0 else f"the server exited with code {code}"
+        return how + self.last_words()
+
+    def last_words(self) -> str:
+        """The last lines of stderr as the end of a sentence, "" if there are none."""
         last = [line for line in self.stderr().splitlines() if line.strip()][-3:]
-        return how + (f"; its stderr ends with: {' | '.join(last)[-600:]}" if last else "")
+        return f"; its stderr ends with: {' | '.join(last)[-600:]}" if last else ""
 
-    def wait(self, seconds: float) -> bool:
-        """Whether the process ends within `seconds`."""
-        try:
-            self.popen.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+    def remember_family(self) -> None:
+        """Note the descendants while the process lives; once it is gone, those of other groups are not found."""
+        with contextlib.suppress(psutil.Error):
+            self._family |= set(psutil.Process(self.popen.pid).children(recursive=True))
 
-    def end(self, waited: float = 0.0) -> tuple[str, tuple[str, ...]]:
-        """End the process, its group and all its descendants; `closed`, `terminated` or `killed`, and the orphans.
+    def end(self, patience: float) -> tuple[str, tuple[str, ...]]:
+        """End the process, its group and all its descendants; nothing is left behind.
 
-        Its input must be closed already, `waited` seconds ago. Orphans are command lines of processes that
-        still ran when the process itself was gone.
+        It is given `patience` seconds to go by itself, then a SIGTERM, then a SIGKILL. Returns `closed`, `terminated`
+        or `killed`, and the orphans: command lines of what outlived it by `limits.quiet` seconds and was ended.
         """
-        family = _descendants(self.popen.pid)
         how = "closed"
-        if not self.wait(max(0.0, self._limits.shutdown - waited)):
-            family |= _descendants(self.popen.pid)
-            how = "terminated"
-            self._signal(signal.SIGTERM)
-            if not self.wait(self._limits.shutdown):
-                how = "killed"
-                family |= _descendants(self.popen.pid)
-                self._signal(signal.SIGKILL)
-                self.popen.wait()
-        left = [process for process in family | _group(self.popen.pid) if process.pid != self.popen.pid]
-        orphans = tuple(_end_all(left))
-        for pipe in (self.popen.stdout, self.popen.stdin):
-            if pipe is not None:
+        if not self.wait(patience):
+            for how, number in (("terminated", signal.SIGTERM), ("killed", signal.SIGKILL)):
+                self.remember_family()
                 with contextlib.suppress(OSError):
-                    pipe.close()
+                    os.killpg(self.popen.pid, number)
+                if self.wait(self._limits.shutdown):
+                    break
+        deadline = time.monotonic() + self._limits.quiet
+        while (left := self._left_behind()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        orphans = tuple(_end_all(left))
+        if self.popen.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.popen.stdin.close()
         self._drain.join(1.0)
         return how, orphans
 
-    def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.popen.pid, number)
+    # -- inside
+
+    def _await_end(self) -> None:
+        self.popen.wait()
+        self.gone_at = time.monotonic()
+        self._gone.set()
 
     def _drain_stderr(self) -> None:
-        assert self.popen.stderr is not None
-        with contextlib.suppress(OSError, ValueError), self.popen.stderr as pipe:
+        stream = self.popen.stderr or self.popen.stdout
+        assert stream is not None
+        with contextlib.suppress(OSError), stream as pipe:
             while part := os.read(pipe.fileno(), 65536):
                 with self._lock:
                     self._tail += part
                     if len(self._tail) > 2 * STDERR_TAIL:
                         del self._tail[:-STDERR_TAIL]
 
+    def _left_behind(self) -> list[psutil.Process]:
+        others = self._family | _group(self.popen.pid)
+        return [process for process in others if process.pid != self.popen.pid and _lives(process)]
+
 
 class RunningServer:
-    """A target that serves a URL, started by us: `url` has the real port in it.
-
-    `start` waits until the URL is answered at all, at most `limits.start` seconds.
-    """
+    """A target that serves a URL, started by us: `url` has the real port in it."""
 
     def __init__(self, target: Target, limits: Limits) -> None:
         port = str(free_port())
         self.url = target.url.replace("{port}", port)
-        self._target = Target(
-            tuple(word.replace("{port}", port) for word in target.command), self.url, target.env, target.cwd
-        )
+        command = tuple(word.replace("{port}", port) for word in target.command)
+        self._target = Target(command, self.url, target.env, target.cwd)
         self._limits = limits
         self._process: ServerProcess | None = None
 
@@ -161,76 +180,117 @@ class RunningServer:
         return self._process is not None and self._process.running
 
     def start(self) -> None:
-        """Start it and wait until it accepts connections. Raises StartError."""
-        self._process = process = ServerProcess(self._target, self._limits, pipes=False)
+        """Start it and wait until it answers HTTP, with any status, at most `limits.start` seconds. Raises StartError."""
+        _address(self.url)
+        self._process = process = ServerProcess(self._target, self._limits, stdio=False)
         deadline = time.monotonic() + self._limits.start
-        host, port = _address(self.url)
-        while not _accepts(host, port):
+        while reason := _silence(self.url):
             if process.wait(0.02):
-                raise StartError(f"{process.fate()} before it answered at {self.url}")
+                self.end()
+                raise StartError(f"{process.fate()}, before anything answered at {self.url}")
             if time.monotonic() > deadline:
                 self.end()
-                raise StartError(f"nothing answers at {self.url} {self._limits.start:g} s after the server was started")
+                waited = f"{self._limits.start:g} s after the server was started"
+                raise StartError(f"{waited}, {reason}{process.last_words()}")
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the process ends within `seconds`, or is not there."""
+        return self._process is None or self._process.wait(seconds)
 
     def fate(self) -> str:
         """How the process ended, "" while it runs."""
         return self._process.fate() if self._process is not None else ""
 
     def stderr(self) -> str:
-        """The last 64 KiB of stderr."""
+        """The last 64 KiB of stdout and stderr."""
         return self._process.stderr() if self._process is not None else ""
 
     def end(self) -> None:
         """Terminate it; nothing is left behind. Idempotent."""
         process, self._process = self._process, None
         if process is not None:
-            process._signal(signal.SIGTERM)
-            process.end()
+            process.end(0.0)
 
 
 def reach(url: str) -> None:
     """Check that somebody listens at `url`. Raises StartError."""
     host, port = _address(url)
-    if not _accepts(host, port):
-        raise StartError(f"connection refused at {host}:{port}; is the server running?")
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except ConnectionRefusedError:
+        raise StartError(f"connection refused at {host}:{port}; is the server running?") from None
+    except OSError as error:
+        raise StartError(f"cannot connect to {host}:{port}: {error.strerror or error}") from None
 
 
 def _address(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise StartError(f"{url!r} is no http or https URL")
     try:
         port = parts.port
     except ValueError:
         raise StartError(f"{url!r} has no valid port") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise StartError(f"{url!r} is no http or https URL")
     return parts.hostname, port or (443 if parts.scheme == "https" else 80)
 
 
-def _accepts(host: str, port: int) -> bool:
+def _silence(url: str) -> str:
+    """Why nothing answers HTTP at `url`, "" if something does. Asks for the root, so as not to touch MCP's own path."""
+    import http.client
+    import ssl
+
+    host, port = _address(url)
+    if url.startswith("https:"):
+        context = ssl._create_unverified_context()
+        connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=2, context=context)
+    else:
+        connection = http.client.HTTPConnection(host, port, timeout=2)
     try:
-        with socket.create_connection((host, port), timeout=5):
-            return True
-    except OSError:
-        return False
+        connection.connect()
+    except OSError as error:
+        return f"nothing listens at {host}:{port} ({error.strerror or error})"
+    try:
+        connection.request("HEAD", "/")
+        connection.getresponse()
+    except (OSError, http.client.HTTPException) as error:
+        return f"{host}:{port} accepts connections but does not answer HTTP ({str(error) or type(error).__name__})"
+    finally:
+        connection.close()
+    return ""
 
 
-def _why_not(target: Target, error: OSError) -> str:
-    program = target.command[0] if target.command else ""
+def _why_not(target: Target, error: Exception) -> str:
+    if not target.command:
+        return "the command line is empty"
+    program = target.command[0]
     if target.cwd is not None and not Path(target.cwd).is_dir():
         return f"the working directory {target.cwd!r} does not exist"
     if isinstance(error, FileNotFoundError):
-        return f"the command {program!r} was not found{_nearest(program)}; check the name and PATH"
+        return _not_found(Path(target.cwd or "."), program)
     if isinstance(error, PermissionError):
         return f"{program!r} is not executable; make it so (chmod +x) or name the program that runs it"
-    return f"{program!r} could not be started: {error.strerror or error}"
+    return f"{program!r} could not be started: {getattr(error, 'strerror', None) or error}"
 
 
-def _nearest(program: str) -> str:
-    if os.sep in program:
-        return ""
-    known = (name for name in ("python3", "python", "node", "npx", "uvx", "uv", "docker", "deno", "bun"))
-    near = difflib.get_close_matches(program, [name for name in known if shutil.which(name)], n=1, cutoff=0.7)
-    return f" (is it {near[0]!r}?)" if near else ""
+def _not_found(cwd: Path, program: str) -> str:
+    if "/" in program and (cwd / program).exists():
+        return f"the program that the first line (#!) of {program!r} names was not found"
+    if "/" in program:
+        folders = [(cwd / program).parent]
+    else:
+        folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    near = difflib.get_close_matches(Path(program).name, _names(folders), n=1, cutoff=0.7)
+    hint = f" (is it {near[0]!r}?)" if near else ""
+    whole = " (the command line is split into words as a shell would)" if " " in program else ""
+    return f"the command {program!r} was not found{hint}{whole}; check the name{'' if '/' in program else ' and PATH'}"
+
+
+def _names(folders: Iterable[Path]) -> set[str]:
+    names: set[str] = set()
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            names |= {entry.name for entry in os.scandir(folder)}
+    return names
 
 
 def _signal_name(number: int) -> str:
@@ -240,33 +300,37 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _descendants(pid: int) -> set[psutil.Process]:
+def _group(leader: int) -> set[psutil.Process]:
+    """The processes of the group that `leader` led; they are looked for only if the group still exists."""
     try:
-        return set(psutil.Process(pid).children(recursive=True))
-    except psutil.Error:
-        return set()
-
-
-def _group(pid: int) -> set[psutil.Process]:
-    """Processes of the group that `pid` leads; only asked for when the group still exists."""
-    try:
-        os.killpg(pid, 0)
-    except (ProcessLookupError, PermissionError):
+        os.killpg(leader, 0)
+    except OSError:
         return set()
     members = set()
-    for process in psutil.process_iter():
+    for pid in psutil.pids():
         with contextlib.suppress(OSError, psutil.Error):
-            if os.getpgid(process.pid) == pid:
-                members.add(process)
+            if os.getpgid(pid) == leader:
+                members.add(psutil.Process(pid))
     return members
 
 
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
 def _end_all(processes: Iterable[psutil.Process]) -> list[str]:
-    """Kill those that still run; their command lines."""
-    ended = []
-    for process in processes:
+    """Kill the processes and what they started; the command lines of all of them."""
+    doomed = set(processes)
+    for process in tuple(doomed):
         with contextlib.suppress(psutil.Error):
-            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-                ended.append(" ".join(process.cmdline()) or process.name())
-                process.kill()
-    return ended
+            doomed |= set(process.children(recursive=True))
+    ended = []
+    for process in doomed:
+        with contextlib.suppress(psutil.Error):
+            name = " ".join(process.cmdline()) or process.name()
+            process.kill()
+            ended.append(name)
+    return sorted(ended)

@@ -94,12 +94,15 @@ class _Reader:
     def _error(self, event: Any, what: str) -> FileError:
         return FileError(self._path, event.start_mark.line + 1, what)
 
-    def _value(self, event: Any, place: Place) -> Any:
+    def _check(self, event: Any) -> None:
         if event.anchor is not None:
             raise self._error(event, "anchors and aliases are not allowed")
         if event.tag is not None:
             raise self._error(event, f"the tag {event.tag} is not allowed")
-        self._lines[place] = event.start_mark.line + 1
+
+    def _value(self, event: Any, place: Place) -> Any:
+        self._check(event)
+        self._lines.setdefault(place, event.start_mark.line + 1)
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event)
         if len(place) >= MAX_DEPTH:
@@ -117,14 +120,14 @@ class _Reader:
     def _mapping(self, place: Place) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            line = event.start_mark.line + 1
-            key = self._value(event, place) if isinstance(event, yaml.ScalarEvent) else None
+            self._check(event)
+            key = self._scalar(event) if isinstance(event, yaml.ScalarEvent) else None
             if not isinstance(key, str):
                 raise self._error(event, "a key must be a string")
             if key in mapping:
                 raise self._error(event, f"the key {key!r} stands twice")
+            self._lines[*place, key] = event.start_mark.line + 1
             mapping[key] = self._value(next(self._events), (*place, key))
-            self._lines[*place, key] = line
         return mapping
 
     def _scalar(self, event: Any) -> Any:
@@ -175,8 +178,10 @@ def _check(path: Path, data: Any, lines: Lines, schema_path: Path) -> None:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    found = [_explain(best_match([error]), lines) for error in Draft202012Validator(schema).iter_errors(data)]
-    raise FileError(path, *min(found))
+    errors = [best_match([error]) for error in Draft202012Validator(schema).iter_errors(data)]
+    # An unknown word comes first: it often is the one that another error misses.
+    _, line, what = min((error.validator != "additionalProperties", *_explain(error, lines)) for error in errors)
+    raise FileError(path, line, what)
 
 
 def _explain(error: Any, lines: Lines) -> tuple[int, str]:

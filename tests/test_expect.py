@@ -19,7 +19,18 @@ def test_a_literal_equals_itself(value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "value"),
-    [(1, True), (True, 1), (0, False), (False, 0), (1, "1"), ("1", 1), (None, False), (None, 0), ("", None), (2**53, 1)],
+    [
+        (1, True),
+        (True, 1),
+        (0, False),
+        (False, 0),
+        (1, "1"),
+        ("1", 1),
+        (None, False),
+        (None, 0),
+        ("", None),
+        (2**53, 1),
+    ],
 )
 def test_a_literal_does_not_equal_a_value_of_another_type(pattern: Any, value: Any) -> None:
     assert not matches(pattern, value)

@@ -29,6 +29,7 @@ NEW, OLD = "2026-07-28", "2025-11-25"
 META = "io.modelcontextprotocol/"
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {"subscribe": True}, "prompts": {}, "logging": {}}
 TEXT = {"type": "text", "text": "x"}
+NAMED = {META + "serverInfo": {"name": "s", "version": "1"}}
 
 Script = Callable[[Session], object]
 Json = Any
@@ -79,7 +80,7 @@ class Server:
 
     def default(self, message: dict[str, Json]) -> Json:
         """What a correct server answers."""
-        modern = {"resultType": "complete", "_meta": {META + "serverInfo": {"name": "s", "version": "1"}}}
+        modern = {"resultType": "complete", "_meta": NAMED}
         hints = {"ttlMs": 0, "cacheScope": "private"}
         info = {"name": "s", "version": "1"}
         params = message.get("params", {})
@@ -145,8 +146,10 @@ def watched(
 
 
 def judged(server: Callable[[bytes], Iterable[bytes]], script: Script = nothing, **how: Any) -> Ledger:
-    """The same over a server in memory."""
-    return watched(MemoryTransport(server), script, **how)
+    """The same over a server in memory, which keeps the rules of stdio."""
+    transport = MemoryTransport(server)
+    transport.name = "stdio"
+    return watched(transport, script, **how)
 
 
 def broken(ledger: Ledger) -> dict[str, Severity | None]:
@@ -421,7 +424,7 @@ BREAKS: list[tuple[str, Severity | None, Server, Script, str]] = [
     (
         "meta/trace-context-format",
         None,
-        Server(modern("tools/call", _meta={"traceparent": "00-" + "0" * 32 + "-" + "1" * 16 + "-01"})),
+        Server(modern("tools/call", _meta={**NAMED, "traceparent": "00-" + "0" * 32 + "-" + "1" * 16 + "-01"})),
         CALL,
         NEW,
     ),

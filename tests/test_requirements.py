@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -283,16 +282,3 @@ def test_the_schemas_know_exactly_the_revisions_of_the_table() -> None:
     for name in ("requirement.json", "case.json"):
         schema = json.loads((SCHEMAS / name).read_text())
         assert schema["$defs"]["revision"]["enum"] == [revision.date for revision in REVISIONS]
-
-
-def test_the_catalogue_loads_in_a_fraction_of_the_time_that_plain_yaml_takes() -> None:
-    import yaml
-
-    def cost(read: Any) -> float:
-        began = time.process_time()
-        for path in REQUIREMENTS.glob("*.yaml"):
-            read(path)
-        return time.process_time() - began
-
-    cost(load_yaml)
-    assert cost(load_yaml) < cost(lambda path: yaml.load(path.read_text(), Loader=yaml.SafeLoader)) / 2

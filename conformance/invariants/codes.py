@@ -45,6 +45,8 @@ class Codes(Watcher):
         if not isinstance(message, dict) or "method" in message:
             return
         stateless = self.session.revision.era == "stateless"
+        if stateless and (call is None or not _is_modern(call)):
+            return  # a server of both eras answers by the rules of the other one
         error = message.get("error")
         if isinstance(error, dict) and is_integer(error.get("code")):
             if stateless:
@@ -52,7 +54,7 @@ class Codes(Watcher):
             else:
                 bad = -32768 <= error["code"] <= -32100 and error["code"] not in PREDEFINED
                 self._say(INVENTED, bad, int(error["code"]), frame, call)
-        elif stateless and call is not None and call.method != "initialize" and isinstance(message.get("result"), dict):
+        elif stateless and call is not None and isinstance(message.get("result"), dict):
             self._result_type(message["result"].get("resultType"), frame, call)
 
     def _stateless_code(self, code: int, frame: Frame, call: Call | None) -> None:
@@ -102,3 +104,9 @@ class Codes(Watcher):
             frames=(call.sent, frame),
             ceiling=Severity.WARNING if isinstance(declared, dict) and declared else None,
         )
+
+
+def _is_modern(call: Call) -> bool:
+    """Whether a request carried the `_meta` of the stateless era."""
+    meta = call.params.get("_meta") if isinstance(call.params, dict) else None
+    return isinstance(meta, dict) and "io.modelcontextprotocol/protocolVersion" in meta

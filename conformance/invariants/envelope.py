@@ -50,17 +50,20 @@ class Envelope(Watcher):
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
         super().__init__(session, ledger)
-        self._last_sent: Frame | None = None
+        self._notifications: list[Frame] = []
+        self._batched = False
         self._illegal: Frame | None = None
         self._server_ids: dict[str, Frame] = {}
         self._strays: list[Frame] = []
 
     def sent(self, frame: Frame) -> None:
-        """Remember what could be answered."""
-        if not isinstance(frame.message, dict) or "method" in frame.message or frame.illegal:
-            self._last_sent = frame
-        if frame.illegal and self._illegal is None:
-            self._illegal = frame
+        """Remember what could be answered wrongly."""
+        if frame.illegal:
+            self._illegal = self._illegal or frame
+        elif isinstance(frame.message, list):
+            self._batched = True
+        elif isinstance(frame.message, dict) and "method" in frame.message and "id" not in frame.message:
+            self._notifications.append(frame)
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge one message."""
@@ -221,23 +224,10 @@ class Envelope(Watcher):
             )
 
     def _stray(self, frame: Frame, message: dict[str, Any]) -> None:
-        """A response whose id is that of no request of ours."""
-        unidentified = message.get("id") is None
-        if self._illegal is not None:
-            return  # the answer to something wrong: JSON-RPC wants id null, a lenient reader may have found an id
-        if unidentified and "error" in message and frame.channel != "stdout":
-            return
-        last = self._last_sent
-        after = last is not None and isinstance(last.message, dict) and "id" not in last.message
-        if after and unidentified and last is not None:
-            self.ledger.broke(
-                SILENT,
-                f"the notification {last.message['method']} is answered",
-                expected="no response to a notification",
-                actual=shorten(message),
-                frames=(last, frame),
-            )
-            return
+        """A response whose id is that of no request of ours: what it answers is told at the end."""
+        nameless = message.get("id") is None and "error" in message
+        if self._illegal is not None or (nameless and (self._batched or frame.channel != "stdout")):
+            return  # the answer to something unreadable or refused, as JSON-RPC has it
         self._strays.append(frame)
 
     def finish(self) -> None:
@@ -245,18 +235,32 @@ class Envelope(Watcher):
         waiting = [call for call in self.session.calls.values() if not call.answers and not call.excused]
         for stray in self._strays:
             call = _meant(stray, waiting)
-            self.ledger.broke(
-                ECHOED,
-                "a response has an id that no request has"
-                + (f"; it answers {call.method} with id {shorten(call.id)}" if call else ""),
-                expected=f"id {shorten(call.id)}" if call else "the id of a request",
-                actual=f"id {shorten(stray.message['id'])}" if "id" in stray.message else "no id",
-                frames=(call.sent if call else None, stray),
-            )
+            told = [frame for frame in self._notifications if frame.number < stray.number]
             if call is not None:
                 waiting.remove(call)
+                what = f"a response has an id that no request has; it answers {call.method}"
+                self._broke_id(what, call, stray)
+            elif stray.message.get("id") is None and told:
+                self.ledger.broke(
+                    SILENT,
+                    "a notification is answered",
+                    expected="no response to a notification",
+                    actual=shorten(stray.message),
+                    frames=(told[-1], stray),
+                )
+            else:
+                self._broke_id("a response has an id that no request has", None, stray)
         for call in waiting:
             self._unanswered(call)
+
+    def _broke_id(self, what: str, call: Call | None, stray: Frame) -> None:
+        self.ledger.broke(
+            ECHOED,
+            what,
+            expected=f"id {shorten(call.id)}" if call else "the id of a request",
+            actual=f"id {shorten(stray.message['id'])}" if "id" in stray.message else "no id",
+            frames=(call.sent if call else None, stray),
+        )
 
     def _unanswered(self, call: Call) -> None:
         ended = self.session.ended

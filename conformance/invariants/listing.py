@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable
 from typing import ClassVar
 
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher
+from conformance.invariants.content import base64_fault
 from conformance.model import Frame, Json, Severity
 from conformance.session import Call
 
@@ -95,7 +94,18 @@ class Listing(Watcher):
     def _contents(self, contents: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         blob = contents.get("blob")
         if isinstance(blob, str):
-            self._say(BASE64, is_base64(blob), "a blob does not decode as base64", shorten(blob), proof)
+            fault = base64_fault(blob)
+            if fault is None:
+                self.ledger.held(BASE64)
+                return
+            self.ledger.broke(
+                BASE64,
+                f"a blob {fault[0]}",
+                expected="standard base64",
+                actual=shorten(blob),
+                frames=proof,
+                ceiling=fault[1],
+            )
 
     def _say(self, requirement: str, good: bool, what: str, actual: str, proof: tuple[Frame, ...]) -> None:
         if good:
@@ -109,7 +119,6 @@ _EXPECTED = {
     NAME_CHARACTERS: "only A-Z a-z 0-9 _ - .",
     URI: "a scheme of letters, digits, + . - and a colon (RFC 3986)",
     TEMPLATE: "balanced braces with valid expressions (RFC 6570)",
-    BASE64: "standard base64",
 }
 
 
@@ -117,13 +126,3 @@ def is_template(text: str) -> bool:
     """Whether `text` is a URI template of RFC 6570, any level."""
     rest = re.sub(r"\{([^{}]*)\}", lambda found: "" if _EXPRESSION.match(found[1]) else "{", text)
     return "{" not in rest and "}" not in rest
-
-
-def is_base64(text: str) -> bool:
-    """Whether a standard decoder accepts `text`; line breaks and missing padding are accepted."""
-    compact = re.sub(r"\s", "", text)
-    try:
-        base64.b64decode(compact + "=" * (-len(compact) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return True

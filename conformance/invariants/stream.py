@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import ClassVar
 
 from conformance.invariants.base import Watcher
 from conformance.ledger import Ledger
+from conformance.messages import Call, parse
 from conformance.model import Frame, Severity
-from conformance.session import Call, Session, parse
+from conformance.session import Session
+from conformance.transports.stdio import MAX_LINE
 
 STDOUT = "transport-stdio/stdout-only-messages"
 NEWLINES = "transport-stdio/no-embedded-newlines"
@@ -18,6 +21,7 @@ BOM = b"\xef\xbb\xbf"
 _CONTENT_LENGTH = re.compile(rb"(?i)^content-(length|type)\s*:")
 MAX_SERIES = 200
 """Lines of one pretty-printed message that are put together again."""
+MAX_SERIES_BYTES = 1024 * 1024
 
 
 class Stream(Watcher):
@@ -52,8 +56,12 @@ class Stream(Watcher):
             )
 
     def finish(self) -> None:
-        """Judge a last series of unreadable lines."""
-        self._settle()
+        """Judge a last series of unreadable lines; half a message of a server that was ended is none of its faults."""
+        ending = self.session.ending
+        if len(self._series) == 1 and ending is not None and ending.how in ("died", "terminated", "killed"):
+            self.ledger.inconclusive(STDOUT, "the server ended in the middle of a line")
+        else:
+            self._settle()
 
     def _readable(self, frame: Frame) -> None:
         held = self.ledger.held
@@ -87,6 +95,8 @@ class Stream(Watcher):
         except UnicodeDecodeError as error:
             if frame.channel in ("body", "sse") and (frame.status or 200) >= 400:
                 return False
+            if frame.channel == "stdout" and not parse(data.decode("utf-8", "replace").encode())[1]:
+                return True  # no message in any encoding
             what = "a message is not encoded in UTF-8"
             if b"\x00" in data[:8]:
                 what += "; it looks like UTF-16"
@@ -117,14 +127,19 @@ class Stream(Watcher):
                 ceiling=Severity.WARNING,
             )
             return
+        if len(frame.data) >= MAX_LINE or _beyond_us(frame.data):
+            self.ledger.inconclusive(STDOUT, "a line was too long or too deep for mcp-conform to read")
+            return
         self._series.append(frame)
-        self._try_series()
+        if self._series[0].data.lstrip()[:1] in (b"{", b"["):
+            self._try_series()
+        else:
+            self._settle()
 
     def _try_series(self) -> None:
-        """Put lines together that are one message only together: pretty-printed JSON."""
+        """Put lines together that are one message only together: pretty-printed JSON, or a newline in a string."""
         text = b"\n".join(frame.data for frame in self._series)
-        message, readable = parse(text)
-        if readable and isinstance(message, (dict, list)):
+        if _is_object(text):
             series, self._series = self._series, []
             self.ledger.broke(
                 NEWLINES,
@@ -133,7 +148,7 @@ class Stream(Watcher):
                 actual=f"{len(series)} lines: " + text[:160].decode("utf-8", "replace"),
                 frames=series[:6],
             )
-        elif len(self._series) > MAX_SERIES:
+        elif len(self._series) > MAX_SERIES or len(text) > MAX_SERIES_BYTES:
             self._settle()
 
     def _settle(self) -> None:
@@ -160,6 +175,25 @@ class Stream(Watcher):
             actual=shown(frame),
             frames=(frame,),
         )
+
+
+def _is_object(text: bytes) -> bool:
+    """Whether lines together are an object or an array, line breaks in strings allowed."""
+    try:
+        return isinstance(json.loads(text, strict=False), (dict, list))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _beyond_us(data: bytes) -> bool:
+    """Whether a line could be JSON that Python does not read: nested too deep, or numbers of thousands of digits."""
+    try:
+        json.loads(data)
+    except RecursionError:
+        return True
+    except ValueError as error:
+        return not isinstance(error, (json.JSONDecodeError, UnicodeDecodeError))
+    return False
 
 
 def shown(frame: Frame, limit: int = 200) -> str:

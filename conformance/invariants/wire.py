@@ -10,7 +10,7 @@ from conformance.invariants.base import Watcher
 from conformance.invariants.content import rule_of_place
 from conformance.invariants.rules import PRESENT, RULES, UNIONS
 from conformance.ledger import Ledger
-from conformance.messages import Call, id_key
+from conformance.messages import Call, id_key, is_id
 from conformance.model import Frame, Json
 from conformance.requirements import load
 from conformance.revisions import BY_DATE, HANDSHAKE, REVISIONS
@@ -89,6 +89,8 @@ class Wire(Watcher):
             return
         if method.kind == "input_request" or not isinstance(message.get("params", {}), dict):
             return
+        if "id" in message and not is_id(message["id"]):
+            return  # judged by Envelope
         type_ref = method.request if "id" in message else method.notification
         if type_ref is None:
             return
@@ -121,6 +123,8 @@ class Wire(Watcher):
             if problem.path[:1] and problem.path[0] in ELSEWHERE:
                 continue
             rule = self._rule(method, problem, document)
+            if rule is None:
+                continue
             broken.add(rule)
             key = (rule, re.sub(r"\[\d+\]", "[…]", problem.message))
             first, count = folded.get(key, (problem, 0))
@@ -147,7 +151,7 @@ class Wire(Watcher):
             if name.match(method) and rule not in broken and _reaches(document, present):
                 self.ledger.held(rule)
 
-    def _rule(self, method: str, problem: Problem, document: Json) -> str:
+    def _rule(self, method: str, problem: Problem, document: Json) -> str | None:
         if method.endswith("input_required") and len(problem.path) > 2 and problem.path[2] == "params":
             asked = _input_requests(document)[str(problem.path[1])]
             return self._rule(asked["method"], replace(problem, path=problem.path[2:]), asked)
@@ -161,7 +165,7 @@ class Wire(Watcher):
         for name, pattern, rule in RULES:
             if name.match(method) and pattern.search(path) and self._schemas.revision in load()[rule].levels:
                 return rule
-        return "jsonrpc/valid-messages"
+        return None
 
     def _later(self, method: str, document: Json, problem: Problem) -> bool:
         """Whether a later revision would allow what this one does not."""

@@ -12,7 +12,7 @@ BYTES = 65536
 
 
 class TraceReporter:
-    """Writes an object a line: revision, transport, session, number, origin, channel, at, case, text, and HTTP's own."""
+    """Writes an object a line: where, number, origin, channel, at, case, text, and HTTP's status and headers."""
 
     def __init__(self, path: Path, _fail_on: str = "") -> None:
         self._file = path.open("w", encoding="utf-8", newline="\n")

@@ -86,7 +86,7 @@ FAULTS = (
         "error-null",
         "jsonrpc/result-xor-error",
         "the result of prompts/list comes with error: null",
-        on_response(("prompts/list",), lambda message, call: message.update(error=None)),
+        on_response(("prompts/list",), lambda message, call: {"error": None, **message}),
     ),
     Fault(
         "error-without-message",

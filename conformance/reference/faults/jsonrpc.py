@@ -51,6 +51,11 @@ def _wrapped_responses(message: Message, call: Call | None) -> None:
         _wrapped(message)
 
 
+def _empty_array(message: Message, call: Call) -> None:
+    if "result" in message:
+        message["result"] = []
+
+
 def _answer_notifications(body: Message) -> Any:
     def hook(peer: Peer, method: str, channel: Channel) -> None:
         if method != "notifications/initialized":
@@ -146,7 +151,7 @@ FAULTS = (
         "result-array",
         f"jsonrpc/result-is-object {TEMPLATES} jsonrpc/result-type-present caching/hints-present",
         "the result of resources/templates/list is an array",
-        on_response(("resources/templates/list",), lambda message, call: message.update(result=[])),
+        on_response(("resources/templates/list",), _empty_array),
     ),
     Fault(
         "answers-notifications",

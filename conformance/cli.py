@@ -1,0 +1,264 @@
+"""The command line. What is only needed for a run is imported when a run begins."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from conformance.front import Plan
+
+CallTools = Literal["none", "safe", "all"]
+FailOn = Literal["violation", "warning", "advice"]
+State = Literal["checked", "unobservable", "not yet"]
+
+TARGET, CHOICE, CARE, REPORTS = "The server", "What is tested", "Care and patience", "Reports and exit status"
+
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="Test only what matches: an area, a requirement or a case; * and ? are wildcards. Repeatable.",
+        rich_help_panel=CHOICE,
+    ),
+]
+Revisions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--revision",
+        metavar="DATE",
+        help="Test this revision of the specification, and fail if the server does not speak it; newest: only the "
+        "newest that it speaks. Repeatable. Default: every revision that the server speaks.",
+        rich_help_panel=CHOICE,
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Show each case as it ends, and all of every finding.", rich_help_panel=REPORTS
+    ),
+]
+
+app = typer.Typer(
+    name="mcp-conform",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """The entry point `mcp-conform`."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from conformance import __version__
+
+        typer.echo(f"mcp-conform {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def run(  # noqa: PLR0913 - one parameter for each option
+    context: typer.Context,
+    server: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Command that starts the server.", rich_help_panel=TARGET)
+    ] = "",
+    url: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="URL of a server that runs or, with --server, will run; {port} in both stands for a free port.",
+            rich_help_panel=TARGET,
+        ),
+    ] = "",
+    env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Add to the server's environment. Repeatable.", rich_help_panel=TARGET),
+    ] = None,
+    cwd: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the server is started.", rich_help_panel=TARGET)
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="'NAME: VALUE'", help="Send with every HTTP request. Repeatable.", rich_help_panel=TARGET),
+    ] = None,
+    revision: Revisions = None,
+    only: Only = None,
+    skip: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Leave out what matches. Repeatable.", rich_help_panel=CHOICE),
+    ] = None,
+    call_tools: Annotated[
+        CallTools,
+        typer.Option(
+            help="Which tools may be called: none, safe (those annotated readOnlyHint: true) or all.",
+            rich_help_panel=CARE,
+        ),
+    ] = "safe",
+    call_tool: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="This tool may be called. Repeatable.", rich_help_panel=CARE),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many servers run at once.", rich_help_panel=CARE)] = 2,
+    start_timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="How long the start may take.", rich_help_panel=CARE)
+    ] = 30.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="How long an answer may take.", rich_help_panel=CARE)
+    ] = 10.0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Warnings fail too: --fail-on warning.", rich_help_panel=REPORTS)
+    ] = False,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="The least severity that gives exit status 1.", rich_help_panel=REPORTS)
+    ] = "violation",
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON.", rich_help_panel=REPORTS)
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report as JUnit XML.", rich_help_panel=REPORTS)
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write every frame as it goes, as JSON lines.", rich_help_panel=REPORTS),
+    ] = None,
+    verbose: Verbose = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Test whether an MCP server keeps to the Model Context Protocol.
+
+    mcp-conform --server "python my_server.py"
+
+    Exit status: 0 no violation; 1 violations; 2 wrong use; 3 nothing could be tested, not all of it, or mcp-conform
+    itself failed.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if not (server or url):
+        typer.echo(context.get_help(), err=True)
+        _wrong("say what to test: --server COMMAND or --url URL")
+    from conformance.front import Plan, WrongUse, options, target
+
+    try:
+        plan = Plan(
+            target(server, url, env or (), str(cwd) if cwd else None, header or ()),
+            options(
+                {"revisions": revision, "only": only, "skip": skip, "named_tools": call_tool},
+                call_tools=call_tools,
+                jobs=jobs,
+                fail_on="warning" if strict and fail_on == "violation" else fail_on,
+                trace=trace is not None,
+                limits=(start_timeout, timeout),
+            ),
+            {kind: path for kind, path in (("json", json), ("junit", junit), ("trace", trace)) if path},
+            verbose,
+        )
+    except WrongUse as wrong:
+        _wrong(str(wrong))
+    _run(plan)
+
+
+@app.command()
+def demo(
+    fault: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Give the server this fault. Repeatable.")
+    ] = None,
+    list_faults: Annotated[bool, typer.Option("--list-faults", help="List the faults and exit.")] = False,
+    revision: Revisions = None,
+    only: Only = None,
+    verbose: Verbose = False,
+) -> None:
+    """Test the bundled reference server; --fault shows what a failure looks like."""
+    from conformance.front import Plan, WrongUse, faults, options, reference
+
+    if list_faults:
+        for row in faults():
+            typer.echo(f"{row['name']:42} {row['text']}")
+        return
+    try:
+        plan = Plan(
+            reference(fault or ()), options({"revisions": revision, "only": only}, call_tools="all"), {}, verbose
+        )
+    except WrongUse as wrong:
+        _wrong(str(wrong))
+    _run(plan)
+
+
+@app.command("list")
+def list_requirements(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
+    area: Annotated[str, typer.Option(help="Only those of this area.")] = "",
+    revision: Annotated[str, typer.Option(metavar="DATE", help="Only those that hold in this revision.")] = "",
+) -> None:
+    """List the requirements and how each is checked."""
+    import json
+
+    from conformance.checks import checks
+    from conformance.reporters.catalogue import entry, listing
+    from conformance.reporters.catalogue import state as state_of
+    from conformance.requirements import load
+    from conformance.revisions import BY_DATE
+
+    requirements, by = load(), checks()
+    areas = list(dict.fromkeys(requirement.area for requirement in requirements.values()))
+    if area and area not in areas:
+        _wrong(f"there is no area {area!r}; there are {', '.join(areas)}")
+    if revision and revision not in BY_DATE:
+        _wrong(f"unknown revision {revision}; there are {', '.join(BY_DATE)}")
+    chosen = [
+        requirement
+        for requirement in requirements.values()
+        if (not area or requirement.area == area)
+        and (not revision or revision in requirement.levels)
+        and (state is None or state_of(requirement, by) == state)
+    ]
+    if as_json:
+        typer.echo(json.dumps([entry(requirement, by) for requirement in chosen], indent=2))
+    else:
+        typer.echo(listing(chosen, by))
+
+
+@app.command()
+def explain(requirement: Annotated[str, typer.Argument(metavar="ID", help="For example tools/list-shape.")]) -> None:
+    """Explain a requirement: its text, where it stands, how it is checked."""
+    import difflib
+
+    from conformance.checks import checks
+    from conformance.front import faults
+    from conformance.reporters.catalogue import explanation
+    from conformance.requirements import load
+
+    known = load()
+    if requirement not in known:
+        near = difflib.get_close_matches(requirement, known, n=3, cutoff=0.5)
+        near = near or [identifier for identifier in known if identifier.endswith(f"/{requirement}")]
+        _wrong(f"there is no requirement {requirement!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    typer.echo(explanation(known[requirement], checks(), faults()))
+
+
+def _run(plan: Plan) -> NoReturn:
+    from conformance.front import WrongUse, carry_out
+
+    try:
+        status = carry_out(plan)
+    except WrongUse as wrong:
+        _wrong(str(wrong))
+    raise typer.Exit(status)
+
+
+def _wrong(why: str) -> NoReturn:
+    typer.echo(f"mcp-conform: {why}", err=True)
+    raise typer.Exit(2)

@@ -1,0 +1,196 @@
+"""From options to a target, and from a run to reports and an exit status."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Literal
+
+from conformance.events import Event, Finished
+from conformance.model import Json, Limits, Target
+from conformance.reporters import Reporter, to_file
+from conformance.runner import Options, Runner, UsageError
+from conformance.target import StartError, parse_command
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+class WrongUse(Exception):
+    """The command line asks for something that cannot be; one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be tested, how, and what is to be written: kind of report → file."""
+
+    target: Target
+    options: Options
+    files: Mapping[str, Path]
+    verbose: bool = False
+
+
+def target(server: str, url: str, env: Iterable[str], cwd: str | None, headers: Iterable[str]) -> Target:
+    """The target that the options name. Raises WrongUse."""
+    try:
+        command = parse_command(server)
+    except StartError as error:
+        raise WrongUse(f"--server: {error}") from None
+    if server and not command:
+        raise WrongUse("--server: the command is empty")
+    if url and not url.startswith(("http://", "https://")):
+        raise WrongUse(f"--url: {url!r} is no http or https URL")
+    if "{port}" in url and not command:
+        raise WrongUse("--url: {port} stands for a free port only together with --server")
+    if headers and not url:
+        raise WrongUse("--header: only a server at a --url gets headers")
+    return Target(
+        command, url, _pairs("--env", env, "=", "NAME=VALUE"), cwd, _pairs("--header", headers, ":", "NAME: VALUE")
+    )
+
+
+def _pairs(option: str, texts: Iterable[str], separator: str, form: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, found, value = text.partition(separator)
+        if not found or not name.strip():
+            raise WrongUse(f"{option}: {text!r} is not of the form {form}")
+        pairs[name.strip()] = value.strip() if separator == ":" else value
+    return pairs
+
+
+def options(
+    lists: Mapping[str, list[str] | None],
+    *,
+    call_tools: Literal["none", "safe", "all"],
+    limits: tuple[float, float] | None = None,
+    **others: Any,
+) -> Options:
+    """The engine's options; `lists` are those that may be repeated, `limits` those for the start and for an answer."""
+    repeated: dict[str, Any] = {name: tuple(values or ()) for name, values in lists.items()}
+    waits = Limits(start=limits[0], answer=limits[1]) if limits else Limits()
+    return Options(call_tools=call_tools, limits=waits, **repeated, **others)
+
+
+def faults() -> list[Json]:
+    """The reference server's faults: rows with name, requirements, revisions, transports, text."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "conformance.reference", "--list-faults"], capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in listed.stdout.splitlines()]
+
+
+def reference(names: Iterable[str]) -> Target:
+    """The reference server with faults, over a transport on which all of them show. Raises WrongUse."""
+    table = {row["name"]: row for row in faults()} if names else {}
+    command = [sys.executable, "-m", "conformance.reference"]
+    transports = ["stdio", "http"]
+    for name in names:
+        if name not in table:
+            near = difflib.get_close_matches(name, table, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else "demo --list-faults lists them"
+            raise WrongUse(f"there is no fault {name!r}; {hint}")
+        transports = [transport for transport in transports if transport in table[name]["transports"]]
+        command += ["--fault", name]
+    if not transports:
+        raise WrongUse("these faults do not show over the same transport")
+    if transports[0] == "stdio":
+        return Target(tuple(command))
+    return Target((*command, "--transport", "http", "--port", "{port}"), "http://127.0.0.1:{port}/mcp")
+
+
+def carry_out(plan: Plan) -> int:
+    """Run, and report to everybody who is to know; the exit status.
+
+    Interrupted once, it ends the servers and reports what was learned; twice, it leaves at once. Raises WrongUse.
+    """
+    from conformance.reporters.terminal import TerminalReporter
+
+    try:
+        runner = Runner(plan.target, plan.options)
+    except UsageError as error:
+        raise WrongUse(str(error)) from None
+    with contextlib.ExitStack() as held:
+        files: list[Reporter] = []
+        for kind, path in plan.files.items():
+            try:
+                reporter = to_file(kind, path, plan.options.fail_on)
+            except OSError as error:
+                raise WrongUse(f"--{kind}: {path} cannot be written: {error.strerror}") from None
+            held.callback(reporter.close)
+            files.append(reporter)
+        terminal = TerminalReporter(plan.verbose)
+        held.callback(terminal.close)
+        return _report(runner, terminal, files)
+
+
+def _report(runner: Runner, terminal: Reporter, files: list[Reporter]) -> int:
+    """Pass the events on. A terminal that went away ends the run, quietly; the files are still written."""
+    listeners = [*files, terminal]
+    last: Event | None = None
+    events = runner.run()
+    with _one_interrupt():
+        try:
+            for last in events:
+                if not isinstance(last, Finished):
+                    _tell(listeners, last)
+        except KeyboardInterrupt:
+            pass
+        except BrokenPipeError:
+            listeners = files
+        finally:
+            _close(events)
+    end = last if isinstance(last, Finished) else Finished(runner.report())
+    try:
+        _tell(listeners, end)
+    except BrokenPipeError:
+        _silence()
+    if terminal not in listeners:
+        _silence()
+    return end.report.exit
+
+
+def _tell(listeners: Iterable[Reporter], event: Event) -> None:
+    for listener in listeners:
+        listener.consume(event)
+
+
+def _close(events: Iterator[Event]) -> None:
+    close = getattr(events, "close", None)
+    if close is not None:
+        close()
+
+
+@contextlib.contextmanager
+def _one_interrupt() -> Iterator[None]:
+    """The first SIGINT or SIGTERM raises KeyboardInterrupt, the second ends the process at once."""
+
+    def leave(_number: int, _frame: FrameType | None) -> NoReturn:
+        os._exit(130)
+
+    def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, leave)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _silence() -> None:
+    """Nobody reads stdout any more: what is left in its buffer goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())

@@ -1,0 +1,86 @@
+"""The requirements and how each is checked, for `list` and `explain`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+
+from conformance.model import Json, Requirement
+
+CHECKED, UNOBSERVABLE, NOT_YET = "checked", "unobservable", "not yet"
+STATES = (CHECKED, UNOBSERVABLE, NOT_YET)
+
+Checks = Mapping[str, tuple[str, ...]]
+
+
+def state(requirement: Requirement, checks: Checks) -> str:
+    """One of STATES."""
+    if requirement.unobservable:
+        return UNOBSERVABLE
+    return CHECKED if requirement.id in checks else NOT_YET
+
+
+def entry(requirement: Requirement, checks: Checks) -> Json:
+    """A requirement as JSON data."""
+    return {
+        "requirement": requirement.id,
+        "text": _flat(requirement.text),
+        "levels": dict(requirement.levels),
+        "bases": dict(requirement.bases),
+        "urls": {revision: list(urls) for revision, urls in requirement.urls.items()},
+        "transports": list(requirement.transports),
+        "capabilities": list(requirement.capabilities),
+        "state": state(requirement, checks),
+        "checked_by": list(checks.get(requirement.id, ())),
+        "unobservable": _flat(requirement.unobservable),
+        "caution": _flat(requirement.caution),
+    }
+
+
+def listing(requirements: Sequence[Requirement], checks: Checks) -> str:
+    """One line for each requirement under its area, and how many there are in each state."""
+    width = max((len(requirement.id) for requirement in requirements), default=0)
+    lines: list[str] = []
+    area = ""
+    for requirement in requirements:
+        if requirement.area != area:
+            area = requirement.area
+            lines += ["", area] if lines else [area]
+        lines.append(f"  {requirement.id:{width}}  {_levels(requirement):10}  {_how(requirement, checks)}")
+    totals = [state(requirement, checks) for requirement in requirements]
+    lines += ["", f"{len(totals)} requirements: " + ", ".join(f"{totals.count(s)} {s}" for s in STATES)]
+    return "\n".join(lines)
+
+
+def explanation(requirement: Requirement, checks: Checks, faults: Iterable[Json]) -> str:
+    """All that is known of one requirement. `faults` are rows of the reference server's list of faults."""
+    lines = [requirement.id, "", *textwrap.wrap(_flat(requirement.text), 100), ""]
+    for revision, level in requirement.levels.items():
+        lines.append(f"  {revision}  {level}, {requirement.bases[revision]}")
+        lines += [f"              {url}" for url in requirement.urls[revision]]
+    if requirement.transports:
+        lines += ["", f"Concerns only {', '.join(requirement.transports)}."]
+    if requirement.capabilities:
+        lines += ["", f"Applies to servers that declare {' or '.join(requirement.capabilities)}."]
+    lines += ["", f"Checked by: {_how(requirement, checks)}"]
+    if requirement.caution:
+        lines += ["", *textwrap.wrap(f"Caution: {_flat(requirement.caution)}", 100)]
+    breaking = [fault for fault in faults if requirement.id in fault["requirements"][:1]]
+    if breaking:
+        lines += ["", "Faults of the reference server that prove that the check can fail:"]
+        lines += [f"  mcp-conform demo --fault {fault['name']}    ({fault['text']})" for fault in breaking]
+    return "\n".join(lines)
+
+
+def _how(requirement: Requirement, checks: Checks) -> str:
+    if requirement.unobservable:
+        return f"unobservable: {_flat(requirement.unobservable)}"
+    return ", ".join(checks.get(requirement.id, (NOT_YET,)))
+
+
+def _levels(requirement: Requirement) -> str:
+    return "/".join(dict.fromkeys(requirement.levels.values()))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
