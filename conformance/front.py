@@ -42,11 +42,9 @@ class Plan:
 def target(server: str, url: str, env: Iterable[str], cwd: str | None, headers: Iterable[str]) -> Target:
     """The target that the options name. Raises WrongUse."""
     try:
-        command = parse_command(server)
+        command = parse_command(server) if server else ()
     except StartError as error:
         raise WrongUse(f"--server: {error}") from None
-    if server and not command:
-        raise WrongUse("--server: the command is empty")
     if url and not url.startswith(("http://", "https://")):
         raise WrongUse(f"--url: {url!r} is no http or https URL")
     if "{port}" in url and not command:

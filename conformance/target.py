@@ -125,12 +125,9 @@ class ServerProcess:
         """
         how = "closed"
         if not self.wait(patience):
-            for how, number in (("terminated", signal.SIGTERM), ("killed", signal.SIGKILL)):
-                self.remember_family()
-                with contextlib.suppress(OSError):
-                    os.killpg(self.popen.pid, number)
-                if self.wait(self._limits.shutdown):
-                    break
+            how = "terminated" if self._ended_by(signal.SIGTERM) else "killed"
+            if how == "killed":
+                self._ended_by(signal.SIGKILL)
         deadline = time.monotonic() + self._limits.quiet
         while (left := self._left_behind()) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -142,6 +139,13 @@ class ServerProcess:
         return how, orphans
 
     # -- inside
+
+    def _ended_by(self, number: signal.Signals) -> bool:
+        """Send the group a signal; whether the process ends within `limits.shutdown` seconds."""
+        self.remember_family()
+        with contextlib.suppress(OSError):
+            os.killpg(self.popen.pid, number)
+        return self.wait(self._limits.shutdown)
 
     def _await_end(self) -> None:
         self.popen.wait()
@@ -180,14 +184,17 @@ class RunningServer:
         return self._process is not None and self._process.running
 
     def start(self) -> None:
-        """Start it and wait until it answers HTTP, with any status, at most `limits.start` seconds. Raises StartError."""
+        """Start it and wait until it answers HTTP, with any status, at most `limits.start` seconds.
+
+        Raises StartError, at once if the process ends.
+        """
         _address(self.url)
         self._process = process = ServerProcess(self._target, self._limits, stdio=False)
         deadline = time.monotonic() + self._limits.start
         while reason := _silence(self.url):
             if process.wait(0.02):
                 self.end()
-                raise StartError(f"{process.fate()}, before anything answered at {self.url}")
+                raise StartError(f"before anything answered at {self.url}, {process.fate()}")
             if time.monotonic() > deadline:
                 self.end()
                 waited = f"{self._limits.start:g} s after the server was started"
@@ -241,7 +248,8 @@ def _silence(url: str) -> str:
 
     host, port = _address(url)
     if url.startswith("https:"):
-        context = ssl._create_unverified_context()
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=2, context=context)
     else:
         connection = http.client.HTTPConnection(host, port, timeout=2)

@@ -1,6 +1,5 @@
 """Cases: what a file may say, what is said about a wrong one, and which cases the user's patterns select."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -336,7 +335,7 @@ def test_two_cases_of_one_id_are_refused(tmp_path: Path) -> None:
 
 def test_the_area_is_the_name_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "prompts.yaml").write_text(HEAD + SMALL)
-    with pytest.raises(FileError, match="prompts.yaml:1: area must be the name of the file, 'prompts'"):
+    with pytest.raises(FileError, match=r"prompts\.yaml:1: area must be the name of the file, 'prompts'"):
         load_cases(tmp_path, REQUIREMENTS, PICKS, PROBES)
 
 
@@ -376,8 +375,8 @@ INVARIANT = frozenset({"jsonrpc/valid-messages", "tools/late"})
 EXTRA = ("session/opening", "session/survey")
 
 
-def selected(only: str = "", skip: str = "", requirements: Mapping[str, Requirement] = REQUIREMENTS) -> Selection:
-    return select(CASES, requirements, only.split(), skip.split(), invariant=INVARIANT, extra=EXTRA)
+def selected(only: str = "", skip: str = "") -> Selection:
+    return select(CASES, REQUIREMENTS, only.split(), skip.split(), invariant=INVARIANT, extra=EXTRA)
 
 
 def names(selection: Selection) -> list[str]:
@@ -426,6 +425,14 @@ def test_a_requirement_of_an_invariant_is_put_to_the_test_by_its_area_and_the_sh
     selection = selected("jsonrpc/valid-messages")
     assert names(selection) == ["tools/unknown-tool", "jsonrpc/garbage"]
     assert selection.requirements == {"jsonrpc/valid-messages"}
+
+
+def test_a_requirement_of_an_invariant_leaves_lone_and_harmful_cases_of_other_areas_alone() -> None:
+    shared = case("ping/shared", "jsonrpc/parse-error-code")
+    harmful = case("ping/harmful", "jsonrpc/parse-error-code", harmful=True)
+    lone = case("ping/lone", "jsonrpc/parse-error-code", isolation="session")
+    selection = select((shared, harmful, lone), REQUIREMENTS, ["tools/list-shape"], invariant={"tools/list-shape"})
+    assert selection.cases == (shared,)
 
 
 def test_what_is_said_outside_of_cases_can_be_selected_like_a_case() -> None:

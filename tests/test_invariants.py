@@ -17,6 +17,7 @@ from conformance.invariants.listing import is_template
 from conformance.invariants.wire import SuiteError
 from conformance.ledger import Ledger
 from conformance.model import Limits, Severity, Target
+from conformance.requirements import load
 from conformance.revisions import BY_DATE
 from conformance.session import Session
 from conformance.transports import Transport
@@ -142,6 +143,8 @@ def watched(
         session.close()
     for invariant in watching:
         invariant.finish()
+    # As the engine does: what does not hold in the revision is not reported.
+    ledger.findings = [f for f in ledger.findings if revision in load()[f.requirement].levels]
     return ledger
 
 
@@ -189,8 +192,6 @@ def test_a_correct_server_breaks_nothing(revision: str) -> None:
 
 
 def test_invariants_name_requirements_that_exist() -> None:
-    from conformance.requirements import load
-
     assert {i for each in load_invariants() for i in each.requirements} <= set(load())
 
 
@@ -567,3 +568,341 @@ def test_one_cause_is_one_violation(
 ) -> None:
     found = broken(judged(server, script, revision=revision))
     assert [i for i, most in found.items() if most is not Severity.ADVICE or i == requirement] == [requirement]
+
+
+# -- what is tolerated: (what, server, script, revision)
+
+
+def raw(data: bytes) -> Script:
+    """A frame that is wrong on purpose, then a window for what it brings about."""
+
+    def script(session: Session) -> None:
+        session.raw(data)
+        session.hear_out()
+
+    return script
+
+
+def echoing_null(line: bytes) -> Iterable[bytes]:
+    """A server that answers what it cannot read, and what has a strange id."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        yield encoded({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "m"}})
+        return
+    if "id" in message and (isinstance(message["id"], float) or message["id"] is None):
+        yield encoded({"jsonrpc": "2.0", "id": message["id"], "result": {}})
+        return
+    yield from Server()(line)
+
+
+def logging_garbage(line: bytes) -> Iterable[bytes]:
+    """A server that reports unreadable input by a log message without having declared logging."""
+    if not line.startswith(b'{"jsonrpc"') or not line.endswith(b"}"):
+        yield encoded(note("message", level="error", data="Internal Server Error"))
+    else:
+        yield from Server(capabilities={})(line)
+
+
+def subscribing(session: Session) -> None:
+    """Subscribe to a directory, then do something that brings an update."""
+    session.request("resources/subscribe", {"uri": "a:dir/"})
+    session.request("tools/list")
+
+
+TEMPLATE = {"resources/templates/list": {"resourceTemplates": [{"name": "r", "uriTemplate": "a:{/path*}{?q,n:3}"}]}}
+TOLERATED: list[tuple[str, Callable[[bytes], Iterable[bytes]], Script, str]] = [
+    ("a carriage return", Server(before=(b'{"jsonrpc":"2.0","method":"notifications/x"}\r',)), LIST, OLD),
+    (
+        "deep nesting",
+        Server(before=(b'{"jsonrpc":"2.0","method":"x","params":' + b'{"a":' * 9999 + b"1" + b"}" * 10000,)),
+        LIST,
+        OLD,
+    ),
+    (
+        "a number of 5000 digits",
+        Server(before=(b'{"jsonrpc":"2.0","method":"x","params":{"n":' + b"9" * 5000 + b"}}",)),
+        LIST,
+        OLD,
+    ),
+    ("escapes of lone surrogates", Server(with_content({"type": "text", "text": "\ud800"})), CALL, OLD),
+    (
+        "extra members",
+        Server({"ping": {"pong": 1}, **with_tool(x=1, inputSchema={"type": "object", "additionalProperties": False})}),
+        LIST,
+        OLD,
+    ),
+    (
+        "vendor notifications",
+        Server(before=(note("x-vendor", a=1), {"jsonrpc": "2.0", "method": "vendor/y"})),
+        LIST,
+        OLD,
+    ),
+    ("a ping of the server", Server(before=(request("ping"),)), LIST, OLD),
+    ("the same id in both directions", Server(before=(request("ping", 1),)), LIST, OLD),
+    (
+        "an empty error message",
+        Server({"x/y": lambda m: [{"jsonrpc": "2.0", "id": m["id"], "error": {"code": 1, "message": ""}}]}),
+        asking("x/y"),
+        OLD,
+    ),
+    ("an error code with a zero fraction", Server({"x/y": error(-32601.0)}), asking("x/y"), OLD),
+    ("a code of the implementation", Server({"x/y": error(-32042)}), asking("x/y"), "2024-11-05"),
+    ("an answer to garbage", echoing_null, raw(b'{"jsonrpc": "2.0", "id": 1,'), OLD),
+    ("an answer to a fractional id", echoing_null, raw(b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}'), OLD),
+    ("an answer to id null", echoing_null, raw(b'{"jsonrpc":"2.0","id":null,"method":"ping"}'), OLD),
+    ("a log message about garbage", logging_garbage, raw(b"garbage"), OLD),
+    (
+        "a batch in the revision that has them",
+        Server({"tools/list": lambda m: [[answer(m, {"tools": []})]]}),
+        LIST,
+        "2025-03-26",
+    ),
+    ("content without isError", Server(with_content()), CALL, OLD),
+    ("an empty text", Server(with_content({"type": "text", "text": ""})), CALL, OLD),
+    (
+        "base64 in lines, without padding",
+        Server(with_content({"type": "image", "data": "AAA\nA AA", "mimeType": "a/b"})),
+        CALL,
+        OLD,
+    ),
+    ("data null in a log message", Server(before=(note("message", level="info", data=None),)), LIST, OLD),
+    (
+        "icons before they were defined",
+        Server(with_tool(icons=5, inputSchema={"type": "object", "additionalProperties": False})),
+        LIST,
+        "2025-06-18",
+    ),
+    ("keys of _meta before their rules", Server(with_content(TEXT, _meta={"_a b": 1})), CALL, "2025-03-26"),
+    (
+        "an empty name after a prefix",
+        Server(with_content(TEXT, _meta={"com.example/": 1, "progressToken": 1})),
+        CALL,
+        OLD,
+    ),
+    ("mcp as third label", Server(with_content(TEXT, _meta={"com.example.mcp/x": 1})), CALL, OLD),
+    ("operators of RFC 6570", Server(TEMPLATE), asking("resources/templates/list"), OLD),
+    (
+        "an update below the subscribed",
+        Server({"resources/subscribe": {}}, before=(note("resources/updated", uri="a:dir/x"),)),
+        subscribing,
+        OLD,
+    ),
+    ("ttlMs with a zero fraction", Server(modern("tools/list", ttlMs=300000.0)), LIST, NEW),
+    (
+        "another revision in the answer to initialize",
+        Server(
+            {"initialize": {"protocolVersion": OLD, "capabilities": {}, "serverInfo": {"name": "s", "version": ""}}}
+        ),
+        nothing,
+        OLD,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("server", "script", "revision"), [row[1:] for row in TOLERATED], ids=[row[0] for row in TOLERATED]
+)
+def test_an_oddity_is_tolerated(server: Callable[[bytes], Iterable[bytes]], script: Script, revision: str) -> None:
+    assert broken(judged(server, script, revision=revision)) == {}
+
+
+# -- ids and answers that fail to come
+
+
+@pytest.mark.parametrize(
+    ("change", "ceiling"),
+    [(str, None), (lambda i: [i], None), (lambda i: None, None), (float, Severity.WARNING)],
+    ids=["as text", "wrapped", "null", "with a fraction"],
+)
+def test_an_id_that_comes_back_changed_is_told_with_the_request_it_belongs_to(
+    change: Callable[[int], Json], ceiling: Severity | None
+) -> None:
+    server = Server({"tools/list": lambda m: [{**answer(m, {"tools": []}), "id": change(m["id"])}]})
+    found = judged(server, LIST, limits=IMPATIENT)
+    assert broken(found) == {"jsonrpc/response-id-echoed": ceiling}
+    assert [frame.origin for frame in found.findings[0].frames] == ["us", "target"]
+
+
+def test_a_request_without_an_answer_is_a_finding() -> None:
+    assert broken(judged(Server({"tools/list": lambda m: []}), LIST, limits=IMPATIENT)) == {
+        "jsonrpc/every-request-answered-once": None
+    }
+
+
+def test_a_tool_that_takes_its_time_is_inconclusive() -> None:
+    ledger = judged(Server({"tools/call": lambda m: []}), CALL, limits=IMPATIENT)
+    assert broken(ledger) == {}
+    assert "tools/call" in ledger.open["jsonrpc/every-request-answered-once"]
+
+
+def test_silence_after_something_illegal_proves_nothing() -> None:
+    def script(session: Session) -> None:
+        session.raw(b'{"jsonrpc": "2.0", ')
+        session.request("tools/list")
+
+    def deaf(line: bytes) -> Iterable[bytes]:
+        return [] if b"tools/list" in line or not line.endswith(b"}") else Server()(line)
+
+    assert broken(judged(deaf, script, limits=IMPATIENT)) == {}
+
+
+# -- progress
+
+
+def progressing(*values: Json, after: tuple[Json, ...] = (), token: Json = "a") -> tuple[Server, Script]:
+    """A tool that reports these values, before and after its answer."""
+
+    def call(message: dict[str, Json]) -> list[Json]:
+        notes = [[note("progress", progressToken=token, progress=v) for v in part] for part in (values, after)]
+        return [*notes[0], answer(message, {"content": []}), *notes[1]]
+
+    asked = asking("tools/call", name="t", _meta={"progressToken": "a"})
+    return Server({"tools/call": call}), asked
+
+
+@pytest.mark.parametrize(
+    ("case", "found"),
+    [
+        (progressing(1, 2.5, 100), {}),
+        (progressing(), {}),
+        (progressing(1, 2, 1), {"progress/value-increases": None}),
+        (progressing(50, 100, 100), {"progress/value-increases": Severity.WARNING}),
+        (progressing(1, after=(2,)), {"progress/stops-after-completion": None}),
+        (progressing(1, token="b"), {"progress/known-token-only": None}),
+        (progressing(1, token=1), {"progress/known-token-only": None}),
+    ],
+    ids=["rising", "none", "falling", "repeated", "late", "unknown", "of another type"],
+)
+def test_progress_rises_for_known_tokens_until_the_answer(
+    case: tuple[Server, Script], found: dict[str, Severity | None]
+) -> None:
+    assert broken(judged(*case)) == found
+
+
+# -- what the server asks
+
+
+def test_requests_of_the_server_are_judged_by_what_the_client_declared() -> None:
+    form = request("elicitation/create", message="m", requestedSchema={"type": "object", "properties": {}})
+    url = request("elicitation/create", mode="url", message="m", url="http://example.com", elicitationId="e")
+    client: Json = {"elicitation": {}}
+    assert broken(judged(Server(before=(form,)), LIST, client=client)) == {}
+    assert broken(judged(Server(before=(url,)), LIST, client=client)) == {
+        "elicitation/mode-declared": None,
+        "elicitation/url-https": None,
+    }
+
+
+def test_a_nested_form_breaks_the_rule_about_forms() -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "object"}}}
+    form = request("elicitation/create", message="m", requestedSchema=schema)
+    found = broken(judged(Server(before=(form,)), LIST, client={"elicitation": {}}))
+    assert found == {"elicitation/form-schema-flat": None}
+
+
+def test_an_input_request_is_judged_like_a_request_of_its_method() -> None:
+    asked = {"a": {"method": "elicitation/create", "params": {"message": 5, "requestedSchema": {}}}}
+    server = Server(modern("tools/call", content=None, resultType="input_required", inputRequests=asked))
+    found = broken(judged(server, CALL, revision=NEW, client={"elicitation": {}}))
+    assert found == {"elicitation/form-shape": None}
+
+
+# -- our own frames
+
+
+@pytest.mark.parametrize("method", ["tools/call", "resources/read"])
+def test_a_wrong_frame_of_ours_is_our_bug(method: str) -> None:
+    with pytest.raises(SuiteError):
+        judged(Server(), asking(method, name=5))
+
+
+def test_a_frame_that_is_wrong_on_purpose_is_no_bug() -> None:
+    judged(Server(), lambda session: session.request("tools/call", {"name": 5}, illegal=True))
+
+
+# -- the other era on a connection
+
+
+def test_after_a_handshake_the_rules_of_the_stateless_era_are_not_applied() -> None:
+    def script(session: Session) -> None:
+        params = {"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+        session.request("initialize", params, bare=True)
+
+    assert broken(judged(Server(), script, revision=NEW)) == {}
+
+
+# -- real processes
+
+ANSWERING = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    method, params = message["method"], message.get("params", {})
+    if method == "die":
+        sys.exit(3)
+    result = {}
+    if method == "initialize":
+        result = {"protocolVersion": params["protocolVersion"], "capabilities": {}}
+        result["serverInfo"] = {"name": "s", "version": "1"}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+def ran(program: str, script: Script = nothing, shutdown: float = 5.0) -> Ledger:
+    """What the invariants say about a Python program over stdio."""
+    limits = Limits(start=20, answer=10, quiet=0.1, shutdown=shutdown)
+    return watched(StdioTransport(Target((sys.executable, "-c", program)), limits), script, limits=limits)
+
+
+def test_a_server_that_ends_with_its_input_has_shut_down_well() -> None:
+    ledger = ran(ANSWERING)
+    assert ledger.findings == []
+    assert "transport-stdio/exits-on-stdin-close-implied" in ledger.tested
+
+
+def test_a_server_that_stays_after_its_input_is_told_how_it_was_ended() -> None:
+    ledger = ran(ANSWERING + "\nimport time\ntime.sleep(60)", shutdown=0.5)
+    assert set(broken(ledger)) == {"transport-stdio/exits-on-stdin-close-implied"}
+    assert "SIGTERM" in ledger.findings[0].actual
+
+
+def test_a_server_that_dies_of_a_request_is_told_with_its_exit_code() -> None:
+    ledger = ran(ANSWERING, asking("die"))
+    assert set(broken(ledger)) == {"jsonrpc/every-request-answered-once"}
+    assert "3" in ledger.findings[0].actual
+
+
+def test_what_is_printed_on_the_way_out_counts() -> None:
+    ledger = ran(ANSWERING + "\nprint('Goodbye')")
+    assert set(broken(ledger)) == {"transport-stdio/stdout-only-messages"}
+
+
+def test_half_a_line_at_the_end_counts_if_the_server_ended_by_itself() -> None:
+    ledger = ran(ANSWERING + "\nprint('{\"jsonrpc\": ', end='')")
+    assert set(broken(ledger)) == {"transport-stdio/stdout-only-messages"}
+
+
+def test_half_a_line_of_a_server_that_was_ended_is_not_held_against_it() -> None:
+    ledger = ran(ANSWERING + "\nprint('{\"jsonrpc\": ', end='', flush=True)\nimport time\ntime.sleep(60)", shutdown=0.5)
+    assert set(broken(ledger)) == {"transport-stdio/exits-on-stdin-close-implied"}
+
+
+# -- small languages
+
+
+@pytest.mark.parametrize("text", ["a:b", "a:{b}", "a:{+path}/x", "a:{/b,c*}{?d:3}", "a:{b.c}", "a:{%41}"])
+def test_a_uri_template_is_recognised(text: str) -> None:
+    assert is_template(text)
+
+
+@pytest.mark.parametrize("text", ["a:{b", "a:b}", "a:{}", "a:{{b}}", "a:{b c}", "a:{b:}", "a:{b,}", "a:{-b}"])
+def test_a_broken_uri_template_is_recognised(text: str) -> None:
+    assert not is_template(text)
+
+
+def test_base64_of_a_standard_decoder_is_accepted() -> None:
+    assert [base64_fault(text) for text in ("", "QQ==", "QQ", "QU\nJD")] == [None] * 4
+    assert base64_fault("Q") == ("does not decode as base64", None)

@@ -76,8 +76,31 @@ def test_scalars_mean_what_they_mean_in_json(tmp_path: Path, text: str, value: A
 
 @pytest.mark.parametrize(
     "scalar",
-    """2025-11-25 2025-11-25T10:00:00Z yes No on OFF y ~ True NULL 0x1F 0o17 017 0b1 1_000 1:30 190:20:30.5
-    +1 .5 5. .inf -.INF .nan""".split(),
+    [
+        "2025-11-25",
+        "2025-11-25T10:00:00Z",
+        "yes",
+        "No",
+        "on",
+        "OFF",
+        "y",
+        "~",
+        "True",
+        "NULL",
+        "0x1F",
+        "0o17",
+        "017",
+        "0b1",
+        "1_000",
+        "1:30",
+        "190:20:30.5",
+        "+1",
+        ".5",
+        "5.",
+        ".inf",
+        "-.INF",
+        ".nan",
+    ],
 )
 def test_a_scalar_that_yaml_readers_understand_differently_must_be_quoted(tmp_path: Path, scalar: str) -> None:
     path = written(tmp_path, f"a: x\nb: {scalar}\n")

@@ -95,7 +95,7 @@ def base64_fault(text: str) -> tuple[str, Severity | None] | None:
     except (binascii.Error, ValueError):
         if text.startswith("data:"):
             return "is a data: URI", None
-        if re.fullmatch(r"[A-Za-z0-9_-]*={0,2}", compact):
+        if re.search("[-_]", compact) and base64_fault(compact.replace("-", "+").replace("_", "/")) is None:
             return "is in the URL-safe alphabet", Severity.WARNING
         return "does not decode as base64", None
     return None

@@ -56,9 +56,7 @@ class Listing(Watcher):
             length = f"{len(name)} characters"
             self._say(NAME_LENGTH, 1 <= len(name) <= 128, "a tool name is too long or empty", length, proof)
             fits = re.fullmatch(r"[A-Za-z0-9_.-]*", name) is not None
-            self._say(
-                NAME_CHARACTERS, fits, "a tool name has other characters than A-Z a-z 0-9 _ - .", shorten(name), proof
-            )
+            self._say(NAME_CHARACTERS, fits, "a tool name has other characters than A-Z a-z 0-9 _ - .", name, proof)
         if isinstance(schema, dict) and not schema.get("properties"):
             if schema.get("additionalProperties") is False:
                 self.ledger.held(NO_PARAMETERS)
@@ -77,7 +75,7 @@ class Listing(Watcher):
         if not isinstance(uri, str):
             return
         if not _SCHEME.match(uri):
-            self._say(URI, False, "the uri of a resource has no valid scheme", shorten(uri), proof)
+            self._say(URI, False, "the uri of a resource has no valid scheme", uri, proof)
         elif _UNSAFE.search(uri):
             what = "the uri of a resource has characters that a URI cannot have"
             self.ledger.broke(
@@ -89,7 +87,7 @@ class Listing(Watcher):
     def _template(self, template: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         uri = template.get("uriTemplate")
         if isinstance(uri, str):
-            self._say(TEMPLATE, is_template(uri), "a uriTemplate is no RFC 6570 template", shorten(uri), proof)
+            self._say(TEMPLATE, is_template(uri), "a uriTemplate is no RFC 6570 template", uri, proof)
 
     def _contents(self, contents: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         blob = contents.get("blob")
@@ -111,7 +109,7 @@ class Listing(Watcher):
         if good:
             self.ledger.held(requirement)
         else:
-            self.ledger.broke(requirement, what, expected=_EXPECTED[requirement], actual=actual, frames=proof)
+            self.ledger.broke(requirement, what, expected=_EXPECTED[requirement], actual=shorten(actual), frames=proof)
 
 
 _EXPECTED = {

@@ -32,9 +32,9 @@ class Published(Watcher):
         for tool in tools if isinstance(tools, list) else []:
             for member in ("inputSchema", "outputSchema"):
                 if isinstance(tool, dict) and isinstance(tool.get(member), dict):
-                    self._schema(f"{member} of {shorten(tool.get('name'))}", tool[member], (call.sent, frame))
+                    self._schema((member, tool.get("name")), tool[member], (call.sent, frame))
 
-    def _schema(self, place: str, schema: dict[str, Json], proof: tuple[Frame, ...]) -> None:
+    def _schema(self, place: tuple[str, Json], schema: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         dialect = schema.get("$schema", LATEST)
         if not isinstance(dialect, str):
             return  # a wrong type is judged in wire.py
@@ -42,13 +42,13 @@ class Published(Watcher):
             self.ledger.held(PREFERRED)
         else:
             what = "a schema names another dialect than 2020-12"
-            self._broke(PREFERRED, what, LATEST, f"{place}: {dialect}", proof, Severity.ADVICE)
-        flaw = _flaw(json.dumps(schema, sort_keys=True), dialect.rstrip("#"))
+            self._broke(PREFERRED, what, LATEST, f"{_where(place)}: {dialect}", proof, Severity.ADVICE)
+        flaw = _flaw(json.dumps(schema), dialect.rstrip("#"))
         if flaw is None:
             self.ledger.inconclusive(VALID, f"the dialect {dialect} is unknown")
         elif flaw:
             what = "a schema is not valid in its dialect"
-            self._broke(VALID, what, f"a schema of {dialect}", f"{place}: {flaw}", proof, None)
+            self._broke(VALID, what, f"a schema of {dialect}", f"{_where(place)}: {flaw}", proof, None)
         else:
             self.ledger.held(VALID)
 
@@ -62,6 +62,10 @@ class Published(Watcher):
         ceiling: Severity | None,
     ) -> None:
         self.ledger.broke(requirement, what, expected=expected, actual=actual, frames=proof, ceiling=ceiling)
+
+
+def _where(place: tuple[str, Json]) -> str:
+    return f"{place[0]} of {shorten(place[1])}"
 
 
 @lru_cache(maxsize=4096)

@@ -139,7 +139,7 @@ class Stream(Watcher):
     def _try_series(self) -> None:
         """Put lines together that are one message only together: pretty-printed JSON, or a newline in a string."""
         text = b"\n".join(frame.data for frame in self._series)
-        if _is_object(text):
+        if len(self._series) > 1 and _is_object(text):
             series, self._series = self._series, []
             self.ledger.broke(
                 NEWLINES,

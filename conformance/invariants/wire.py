@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import ClassVar
 
 from conformance.invariants.base import Watcher
@@ -147,8 +148,8 @@ class Wire(Watcher):
                     self._hold(asked["method"], asked, broken)
 
     def _hold(self, method: str, document: Json, broken: set[str]) -> None:
-        for name, present, rule in PRESENT:
-            if name.match(method) and rule not in broken and _reaches(document, present):
+        for present, rule in _rows(method):
+            if rule not in broken and _reaches(document, present):
                 self.ledger.held(rule)
 
     def _rule(self, method: str, problem: Problem, document: Json) -> str | None:
@@ -179,6 +180,12 @@ class Wire(Watcher):
             if not any(p.path[: len(problem.path)] == problem.path for p in later.problems(known.result, document)):
                 return True
         return False
+
+
+@lru_cache(maxsize=256)
+def _rows(method: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """The rows of PRESENT for a method that the revision knows."""
+    return tuple((present, rule) for name, present, rule in PRESENT if name.match(method))
 
 
 def _input_requests(result: Json) -> dict[str, Json]:

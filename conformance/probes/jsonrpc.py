@@ -9,6 +9,7 @@ from conformance.model import Json, Severity
 from conformance.probes import Bench, batches, malformed, probe
 from conformance.probes.outcome import (
     INVALID_PARAMS,
+    LACKS_HEADER,
     NO_SUCH_METHOD,
     UNANSWERED,
     answered,
@@ -19,7 +20,7 @@ from conformance.probes.outcome import (
 )
 from conformance.survey import LISTS
 
-IDS: tuple[Json, ...] = (0, 2**31 + 1, "mcp-conform", "7", "1b4e28ba-2fa1-11d2-883f-0016d3cca427")
+IDS: tuple[Json, ...] = (0, 2**31 + 1, "mcp-conform", "90071", "1b4e28ba-2fa1-11d2-883f-0016d3cca427")
 """Ids that the session itself does not use: it counts from 1."""
 
 __all__ = ["batches", "malformed"]
@@ -65,7 +66,7 @@ def notifications(bench: Bench) -> None:
     if sentinel is None or not sentinel.answers:
         bench.ledger.block(requirement, UNANSWERED)
     elif not any(stray(frame, sentinel) for frame in session.since(start)):
-        bench.ledger.held(requirement)
+        bench.ledger.held(requirement)  # what else came is the envelope invariant's to judge
 
 
 @probe("jsonrpc.optional-params", "jsonrpc/optional-params-may-be-absent")
@@ -98,6 +99,28 @@ def _lists(bench: Bench) -> Iterator[tuple[str, str]]:
         yield ("resources" if name == "templates" else name), method
 
 
+@probe("jsonrpc.meta-keys", "meta/unknown-keys-tolerated")
+def meta_keys(bench: Bench) -> None:
+    """ping and a list, with a key in _meta that nobody knows."""
+    requirement = "meta/unknown-keys-tolerated"
+    lists = [method for name, method in _lists(bench) if bench.survey.declares(name)]
+    for method in ("ping", *lists[:1]):
+        plain = bench.session.request(method)
+        marked = bench.session.request(method, {"_meta": {"com.example/mcp-conform": {"a": 1}}})
+        if not answered(bench, marked, requirement) or plain.error is not None:
+            bench.ledger.inconclusive(requirement, f"{method} is refused without the key as well")
+        elif marked.error is None:
+            bench.ledger.held(requirement)
+        else:
+            bench.ledger.broke(
+                requirement,
+                f"{method} is refused with an unknown key in _meta",
+                expected="a result, as without it",
+                actual=shown(marked),
+                frames=(*plain.proof, *marked.proof),
+            )
+
+
 @probe("jsonrpc.invalid-params", "jsonrpc/invalid-params-refused")
 def invalid_params(bench: Bench) -> None:
     """A request of each declared feature without the param that it cannot do without."""
@@ -109,7 +132,7 @@ def invalid_params(bench: Bench) -> None:
     declared = [method for feature, method in candidates if bench.survey.declares(feature)]
     if not declared and bench.survey.declares("tools"):
         declared = ["tools/call"]  # else tools/malformed-call-refused judges it, and once is enough
-    codes = (INVALID_PARAMS, -32020) if bench.session.transport.name == "http" else (INVALID_PARAMS,)
+    codes = (INVALID_PARAMS, LACKS_HEADER) if bench.session.transport.name == "http" else (INVALID_PARAMS,)
     if not declared:
         why = "the server declares no feature with a request that needs params"
         bench.ledger.inconclusive("jsonrpc/invalid-params-refused", why)

@@ -96,31 +96,28 @@ def _repeated(keys: list[str]) -> Iterator[str]:
     return (key for key, count in Counter(keys).items() if count > 1)
 
 
-def judge_independence(bench: Bench, name: str, requirement: str) -> None:
-    """Two fresh connections and the present one list the same; a difference must show three times.
-
-    What changes by itself or for everybody is no difference: the first list is asked for again.
-    """
-    other = bench.connect(open=False, shared=bench.session.transport.name == "http")
+def judge_independence(bench: Bench, name: str, connections: list[Session]) -> None:
+    """Two connections list the same; a difference must show three times, and not be a change for everybody."""
+    requirement = f"{name}/list-independent-of-connection"
+    here, there = connections
     for attempt in range(3):
-        here, there, again = (walk(session, name) for session in (bench.session, other, bench.session))
-        for each in (here, there, again):
+        walks = [walk(session, name) for session in (here, there, here)]
+        for each in walks:
             if each.problem:
                 answered(bench, each.pages[-1], requirement)
                 bench.ledger.inconclusive(requirement, f"the list of {name} cannot be walked: {each.problem}")
                 return
-        sets = [set(each.keys(name)) for each in (here, there, again)]
-        if sets[0] == sets[1]:
+        seen = [set(each.keys(name)) for each in walks]
+        if seen[0] == seen[1]:
             bench.ledger.held(requirement)
             return
-        if sets[0] == sets[2] and attempt == 2:
-            difference = ", ".join(sorted(sets[0] ^ sets[1])[:5])
+        if seen[0] == seen[2] and attempt == 2:
             bench.ledger.broke(
                 requirement,
                 f"two connections see different {name}",
                 expected="the same list on every connection",
-                actual=f"only one of them sees {difference}",
-                frames=(*here.proof, *there.proof),
+                actual=f"only one of them sees {', '.join(sorted(seen[0] ^ seen[1])[:5])}",
+                frames=(*walks[0].proof, *walks[1].proof),
             )
             return
     bench.ledger.inconclusive(requirement, f"the list of {name} changes all the time")

@@ -36,6 +36,8 @@ def _wrong_frame(bench: Bench, requirement: str, data: bytes, codes: tuple[int, 
             session.listen(session.limits.quiet)
             if session.position == before:
                 break
+    else:
+        session.listen(0.05)  # an answer that comes at once should come before the sentinel is sent
     sentinel = session.hear_out()
     frames = tuple(session.since(start))
     if sentinel is None or not sentinel.answers:

@@ -13,6 +13,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 ASKS_URL = -32042
 LACKS_CAPABILITY = -32021
+LACKS_HEADER = -32020
 
 
 def answered(bench: Bench, call: Call, *requirements: str) -> bool:
@@ -28,6 +29,8 @@ def answered(bench: Bench, call: Call, *requirements: str) -> bool:
         if status is not None and 400 <= status < 500:
             why = f"{call.method} is refused with HTTP status {status} and no JSON-RPC response"
             bench.ledger.inconclusive(requirement, why)
+        elif any(_misdirected(frame, call) for frame in bench.session.since(call.sent.number)):
+            bench.ledger.block(requirement, "jsonrpc/response-id-echoed")
         elif call.sent.illegal:
             bench.ledger.broke(
                 requirement,
@@ -41,6 +44,14 @@ def answered(bench: Bench, call: Call, *requirements: str) -> bool:
         else:
             bench.ledger.block(requirement, UNANSWERED)
     return False
+
+
+def _misdirected(frame: Frame, call: Call) -> bool:
+    """Whether the answer came with the call's id in another JSON type."""
+    message = frame.message
+    if frame.origin == "us" or not isinstance(message, dict) or "method" in message:
+        return False
+    return message.get("id") is not None and str(message["id"]) == str(call.id)
 
 
 def succeeded(call: Call) -> bool:

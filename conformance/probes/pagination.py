@@ -80,13 +80,16 @@ def invalid_cursor(bench: Bench) -> None:
     pages = dict(bench.survey.pages)
     for name in declared(bench):
         method, _ = LISTS[name]
+        before = bench.session.request(method)
+        if not answered(bench, before, REFUSED, SURVIVED):
+            continue
         call = bench.session.request(method, {"cursor": "mcp-conform-invalid-cursor"})
         call.excused = True  # silence is told here, with its cause
         after = bench.session.request(method) if bench.session.alive else None
         _judge_survival(bench, call, after)
         if not call.answers:
             bench.ledger.block(REFUSED, SURVIVED)
-        elif after is not None and after.error is not None:
+        elif before.error is not None:
             bench.ledger.inconclusive(REFUSED, f"{method} is refused with and without a cursor")
         else:
             _judge_refusal(bench, call, paged=pages.get(name, 0) > 1)

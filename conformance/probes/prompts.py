@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.model import Severity
+from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.lists import judge_independence, judge_listing, judge_uniqueness
+from conformance.probes.lists import judge_listing, judge_uniqueness
 from conformance.probes.outcome import INTERNAL_ERROR, INVALID_PARAMS, NO_SUCH_METHOD, answered, code_of, shown
 from conformance.survey import Unavailable, prompt_arguments
 
@@ -28,12 +28,17 @@ def names(bench: Bench) -> None:
     judge_uniqueness(bench, "prompts", "prompts/name-unique")
 
 
+def _named(bench: Bench) -> list[Json]:
+    return [prompt for prompt in bench.survey.prompts if isinstance(prompt.get("name"), str)]
+
+
 @probe("prompts.get-each", AVAILABLE, INTERNAL)
 def get_each(bench: Bench) -> None:
     """Each prompt, at most MAX_GETS, its arguments short strings. The shape of what comes is the wire invariant's."""
-    if not bench.survey.prompts:
+    prompts = _named(bench)
+    if not prompts:
         raise Unavailable("the server lists no prompt")
-    for prompt in bench.survey.prompts[:MAX_GETS]:
+    for prompt in prompts[:MAX_GETS]:
         params = {"name": prompt.get("name"), "arguments": prompt_arguments(prompt)}
         call = bench.session.request("prompts/get", params)
         if not answered(bench, call, INTERNAL):
@@ -65,7 +70,7 @@ def get_each(bench: Bench) -> None:
 @probe("prompts.missing-arguments", MISSING, VALIDATED)
 def missing_arguments(bench: Bench) -> None:
     """Prompts with required arguments, without them."""
-    strict = [prompt for prompt in bench.survey.prompts if prompt_arguments(prompt)]
+    strict = [prompt for prompt in _named(bench) if prompt_arguments(prompt)]
     if not strict:
         raise Unavailable("no prompt has a required argument")
     for prompt in strict[:3]:
@@ -93,9 +98,3 @@ def missing_arguments(bench: Bench) -> None:
             actual=shown(call),
             frames=call.proof,
         )
-
-
-@probe("prompts.independence", "prompts/list-independent-of-connection")
-def independence(bench: Bench) -> None:
-    """The list on two connections."""
-    judge_independence(bench, "prompts", "prompts/list-independent-of-connection")

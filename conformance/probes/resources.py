@@ -6,7 +6,7 @@ import re
 
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.lists import judge_independence, judge_listing, judge_uniqueness
+from conformance.probes.lists import judge_listing, judge_uniqueness
 from conformance.probes.outcome import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -229,9 +229,3 @@ def subscribe(bench: Bench) -> None:
             frames=call.proof,
         )
         return
-
-
-@probe("resources.independence", "resources/list-independent-of-connection")
-def independence(bench: Bench) -> None:
-    """The list on two connections."""
-    judge_independence(bench, "resources", "resources/list-independent-of-connection")

@@ -19,6 +19,7 @@ from conformance.probes.outcome import (
     ASKS_URL,
     INVALID_PARAMS,
     LACKS_CAPABILITY,
+    LACKS_HEADER,
     NO_SUCH_METHOD,
     answered,
     code_of,
@@ -43,6 +44,7 @@ INPUT_ERROR = "tools/input-errors-as-result"
 OPTIONAL = "tools/arguments-optional"
 MALFORMED = "tools/malformed-call-refused"
 CASE = "tools/name-case-sensitive"
+INDEPENDENT = ("tools", "resources", "prompts")
 SAFE_ONLY = "no tool may be called: none is annotated readOnlyHint; name one with --call-tool"
 ASKING = ("jsonrpc/server-request-id-valid", "jsonrpc/server-request-id-not-reused")
 
@@ -59,9 +61,14 @@ def names(bench: Bench) -> None:
     judge_uniqueness(bench, "tools", "tools/name-unique")
 
 
+def _named(bench: Bench) -> list[Json]:
+    """Tools that may be called and have a name to call them by."""
+    return [tool for tool in bench.survey.callable_tools if isinstance(tool.get("name"), str)]
+
+
 def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
     """Tools that may be called, each with the params of a good call. Raises Unavailable if there is none."""
-    tools = bench.survey.callable_tools
+    tools = _named(bench)
     if not tools:
         raise Unavailable(SAFE_ONLY)
     found = False
@@ -131,7 +138,7 @@ def _judge_error(bench: Bench, tool: Json, call: Call) -> None:
             frames=call.proof,
             ceiling=Severity.WARNING,
         )
-    elif call.error is not None and code not in (INVALID_PARAMS, ASKS_URL, LACKS_CAPABILITY):
+    elif call.error is not None and code not in (INVALID_PARAMS, ASKS_URL, LACKS_CAPABILITY, LACKS_HEADER):
         bench.ledger.broke(
             EXECUTION_ERROR,
             f"the failure of tool {tool.get('name')!r} is a protocol error",
@@ -210,7 +217,7 @@ def _subscribe(bench: Bench) -> list[str]:
 def missing_arguments(bench: Bench) -> None:
     """Tools that may be called, without their required arguments."""
     tried = 0
-    for tool in bench.survey.callable_tools:
+    for tool in _named(bench):
         schema = tool.get("inputSchema")
         required = schema.get("required") if isinstance(schema, dict) else None
         if not (isinstance(required, list) and required) or tried == FEW:
@@ -295,7 +302,7 @@ def arguments_absent(bench: Bench) -> None:
 def malformed_calls(bench: Bench) -> None:
     """tools/call without name; and with arguments that are no object, of a tool that may be called."""
     wrong: list[Json] = [{"arguments": {}}]
-    wrong += [{"name": tool.get("name"), "arguments": "x"} for tool in bench.survey.callable_tools[:1]]
+    wrong += [{"name": tool.get("name"), "arguments": "x"} for tool in _named(bench)[:1]]
     for params in wrong:
         call = bench.session.request("tools/call", params, illegal=True)
         if not answered(bench, call, MALFORMED):
@@ -342,10 +349,14 @@ def name_case(bench: Bench) -> None:
     raise Unavailable("no tool that may be called succeeds and has a name with letters")
 
 
-@probe("tools.independence", "tools/list-independent-of-connection")
+@probe("tools.independence", *(f"{kind}/list-independent-of-connection" for kind in INDEPENDENT))
 def independence(bench: Bench) -> None:
-    """The list on two connections."""
-    judge_independence(bench, "tools", "tools/list-independent-of-connection")
+    """Each list on two fresh connections, since tools that were called may have changed what the present one sees."""
+    shared = bench.session.transport.name == "http"
+    connections = [bench.connect(open=False, shared=shared) for _ in range(2)]
+    for kind in INDEPENDENT:
+        if bench.survey.declares(kind):
+            judge_independence(bench, kind, connections)
 
 
 @probe("tools.order", "tools/list-order-deterministic")

@@ -10,10 +10,11 @@ from conformance.model import Finding, Judged, Report, Run, Severity, Verdict
 
 @dataclass(slots=True)
 class Item:
-    """A finding, and the runs in which the same one came up."""
+    """A finding, the runs in which the same one came up, and the other cases that showed it too."""
 
     finding: Finding
     runs: list[str]
+    others: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -45,9 +46,11 @@ def blocks(report: Report, severity: Severity) -> list[Block]:
 
 def _add(block: Block, finding: Finding, run: str) -> None:
     for item in block.items:
-        if (item.finding.case, item.finding.message) == (finding.case, finding.message):
+        if item.finding.message == finding.message:
             if run not in item.runs:
                 item.runs.insert(0, run)
+            if finding.case not in (item.finding.case, *item.others):
+                item.others.append(finding.case)
             return
     block.items.append(Item(finding, [run]))
 
@@ -64,4 +67,4 @@ def by_reason(report: Report, verdict: Verdict) -> Mapping[str, list[str]]:
 
 def areas(report: Report) -> list[str]:
     """All areas in which something has a verdict."""
-    return list(dict.fromkeys(judged.requirement.area for run in report.runs for judged in run.verdicts))
+    return sorted({judged.requirement.area for run in report.runs for judged in run.verdicts})

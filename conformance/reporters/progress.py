@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from conformance.events import CaseEnded, Confirming, Event, Finished, Planned, RevisionFound, Started
 
@@ -16,17 +16,17 @@ class ProgressLine:
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[tally]}", markup=False),
             console=console,
             transient=True,
         )
         self._task: TaskID | None = None
-        self._confirming = False
+        self._done, self._total = 0, 0
 
     def consume(self, event: Event) -> None:
         """Move on."""
         if isinstance(event, Started):
-            self._task = self._progress.add_task("starting the server", total=None)
+            self._begin("starting the server")
             self._progress.start()
         elif isinstance(event, Finished):
             self.close()
@@ -35,15 +35,20 @@ class ProgressLine:
         elif isinstance(event, RevisionFound):
             self._progress.update(self._task, description=f"{event.revision} is spoken")
         elif isinstance(event, Planned):
+            self._total = event.total
             self._progress.update(self._task, description="testing", total=event.total)
         elif isinstance(event, Confirming):
-            self._confirming = True
-            self._progress.update(
-                self._task, description=f"confirming {event.count} on fresh servers", total=None, completed=0
-            )
-        elif isinstance(event, CaseEnded) and not self._confirming:
-            area = event.case.partition("/")[0]
-            self._progress.update(self._task, description=f"{event.revision} {area}", advance=1)
+            self._begin(f"putting {event.count} failures to the test again, on fresh servers")
+        elif isinstance(event, CaseEnded):
+            self._done += 1
+            what = f"{event.revision} {event.case.partition('/')[0]}"
+            self._progress.update(self._task, description=what, advance=1, tally=f"{self._done}/{self._total} cases")
+
+    def _begin(self, what: str) -> None:
+        """Something of which nobody knows how long it takes."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(what, total=None, tally="")
 
     def close(self) -> None:
         """Take the line away and show the cursor. Idempotent."""

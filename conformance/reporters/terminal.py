@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from conformance.events import CaseEnded, Event, Finished, RevisionAbsent, RevisionFound, Started
+from conformance.events import CaseEnded, Event, Finished, Planned, RevisionAbsent, RevisionFound, Started
 from conformance.model import Report, Run, Severity, Verdict
 from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, named
 from conformance.reporters.progress import ProgressLine
@@ -26,11 +26,6 @@ FRAMES = 8
 """Frames of one finding that are shown."""
 LISTED = 8
 """Requirements named in one line."""
-MEANING = {
-    0: "no requirement that fails a server is broken",
-    1: "the server breaks the specification",
-    3: "nothing could be tested, or not all of it, or mcp-conform itself failed",
-}
 
 
 class _Out(Console):
@@ -47,6 +42,7 @@ class TerminalReporter:
         self._terminal = sys.stdout.isatty()
         self._out = _Out(markup=False, highlight=False, emoji=False, soft_wrap=True)
         self._verbose = verbose
+        self._absent: list[RevisionAbsent] = []
         self._progress: ProgressLine | None = None
         if self._terminal:
             self._progress = ProgressLine(self._out)
@@ -63,7 +59,11 @@ class TerminalReporter:
             who = visible(" ".join(str(event.server.get(name, "")) for name in ("name", "version")).strip())
             self._line(f"  speaks {event.revision} over {event.transport}{f' as {who}' if who else ''}", "green")
         elif isinstance(event, RevisionAbsent):
-            self._line(f"  does not speak {event.revision}: {visible(shortened(event.why, 300))}", "bright_black")
+            self._absent.append(event)
+        elif isinstance(event, Planned) and event.total:
+            for absent in self._absent:
+                why = visible(shortened(absent.why, 300))
+                self._line(f"  does not speak {absent.revision}: {why}", "bright_black")
         elif isinstance(event, CaseEnded) and self._verbose:
             where = f"{event.revision} {event.transport}"
             self._line(f"  {where} {event.case}: {visible(event.outcome)} ({event.seconds:.3f} s)", "bright_black")
@@ -142,6 +142,8 @@ class TerminalReporter:
         remarks = [standing(finding), f"case {finding.case}"]
         if item.runs != block.runs:
             remarks.append(f"in {', '.join(item.runs)}")
+        if item.others:
+            remarks.append(f"also in {_listed(item.others)}")
         if finding.occurrences > 1:
             remarks.append(f"{finding.occurrences} times")
         self._line(f"  {'':9} {'; '.join(remarks)}", "bright_black")
@@ -178,7 +180,7 @@ class TerminalReporter:
         if not report.complete and not report.problem:
             self._line("Interrupted: this is what was learned until then.", "bold yellow")
         counts = report.counts
-        words = [(counted(counts.get(s, 0), s), STYLES[s]) for s in Severity if counts.get(s)]
+        words = [(_of_requirements(report, s), STYLES[s]) for s in Severity if counts.get(s)]
         words += [
             (f"{counts[v]} {v}", "green" if v is Verdict.PASSED else "bright_black")
             for v in Verdict
@@ -187,7 +189,7 @@ class TerminalReporter:
         line = Text(", ").join(Text(*word) for word in words or [("nothing was tested", "")])
         line.append(f" in {report.seconds:.1f} s", "bright_black")
         self._out.print(line)
-        self._line(f"Exit status {report.exit}: {MEANING[report.exit]}.", "bold red" if report.exit else "green")
+        self._line(f"Exit status {report.exit}: {_meaning(report)}.", "bold red" if report.exit else "green")
 
     # -- printing
 
@@ -218,6 +220,25 @@ def _counts(run: Run, area: str) -> list[tuple[str, str]]:
     told += [(f"{others[v]} passed", "green") for v in (Verdict.PASSED,) if others[v]]
     neutral = (Verdict.BLOCKED, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE)
     return told + [(f"{others[v]} {v}", "bright_black") for v in neutral if others[v]]
+
+
+def _meaning(report: Report) -> str:
+    if report.exit == 0:
+        return "no requirement that fails a server is broken"
+    if report.exit == 1:
+        return "the server breaks the specification"
+    if report.problem:
+        return "nothing could be tested, or not what was asked for"
+    if not report.complete:
+        return "the run was interrupted, so nothing is proven"
+    return "mcp-conform itself failed, or nothing was put to the test"
+
+
+def _of_requirements(report: Report, severity: Severity) -> str:
+    """How many, and of how many requirements if some are broken in several runs."""
+    number, distinct = report.counts[severity], len(blocks(report, severity))
+    words = counted(number, severity)
+    return words if number == distinct else f"{words} of {distinct} requirement{'s' * (distinct != 1)}"
 
 
 def _listed(names: Iterable[str]) -> str:

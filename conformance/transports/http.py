@@ -1,8 +1,9 @@
-"""Streamable HTTP: each message is an exchange of its own, served by a thread; the answer comes as JSON or as a stream."""
+"""Streamable HTTP: each message is an exchange of its own, served by a thread; the answer is one body or a stream."""
 
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ from conformance.transports.event_stream import EventStream
 
 MAX_BODY = 16 * 1024 * 1024
 MAX_IN_FLIGHT = 32
+KEEP_ALIVE = 2.0
+"""Seconds that an idle connection is kept: less than the 5 s of Node and uvicorn, so that no request meets its end."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 REDIRECTS = (307, 308)
 
@@ -23,7 +26,8 @@ REDIRECTS = (307, 308)
 class HttpTransport:
     """See `conformance.transports.Transport`. `server` is ours if we started it; it outlives the transport.
 
-    Redirects that keep the method (307, 308) are followed once; the head of each answer is told.
+    `headers` go with every message, beneath its own. A redirect that keeps the method (307, 308) is followed once and
+    only on the same host; the head of each answer is told.
     """
 
     name = "http"
@@ -40,17 +44,18 @@ class HttpTransport:
         self._lock = threading.Lock()
         self._next = 0
         self._closed = False
-        self._open: set[Any] = set()
+        self._sockets: set[socket.socket] = set()
         self._slots = threading.Semaphore(MAX_IN_FLIGHT)
-        self._threads: set[threading.Thread] = set()
-        self._errors = httpx2.HTTPError
+        self._threads: dict[threading.Thread, str] = {}
         self._client = httpx2.Client(
-            headers=dict(headers),
             timeout=httpx2.Timeout(None, connect=limits.start),
             follow_redirects=False,
             trust_env=urlsplit(url).hostname not in LOOPBACK,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=MAX_IN_FLIGHT),
+            limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE),
         )
+        # A message says itself what it accepts; bodies are to be seen as the server made them.
+        del self._client.headers["accept"]
+        self._client.headers.update({"Accept-Encoding": "identity", "User-Agent": "mcp-conform", **headers})
 
     def start(self) -> None:
         """Check that somebody listens. Raises StartError."""
@@ -67,8 +72,8 @@ class HttpTransport:
             thread = threading.Thread(
                 target=self._exchange, args=(exchange, method, data, dict(headers or {})), daemon=True
             )
-            self._threads.add(thread)
-        thread.start()
+            self._threads[thread] = method
+            thread.start()
         return exchange
 
     def write(self, data: bytes) -> None:
@@ -80,21 +85,24 @@ class HttpTransport:
         return self._inbox.get(timeout)
 
     def end_input(self) -> None:
-        """There is no input to close: wait for the exchanges that are under way, then nothing more will come."""
-        deadline = time.monotonic() + self._limits.shutdown
-        for thread in list(self._threads):
-            thread.join(max(0.0, min(0.5, deadline - time.monotonic())))
-        self._inbox.put(Ended(time.monotonic(), "the client closed the connection"), 0)
+        """There is no input to close: wait `limits.quiet` for exchanges under way, then say that nothing more comes.
+
+        A GET is not waited for, since it listens for as long as the session lasts.
+        """
+        self._join(self._limits.quiet, listening=False)
+        self._inbox.put(Ended(time.monotonic(), "the client closed the connection"))
 
     def close(self) -> Ending:
         """Break off what is still under way."""
         with self._lock:
             self._closed = True
-            responses = list(self._open)
+            sockets, self._sockets = self._sockets, set()
         self._inbox.open_wide()
-        for response in responses:
-            with contextlib.suppress(Exception):
-                response.close()
+        for connection in sockets:
+            # Closing alone does not wake a thread that reads from it.
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self._join(1.0)
         with contextlib.suppress(Exception):
             self._client.close()
         return Ending("remote")
@@ -105,62 +113,86 @@ class HttpTransport:
 
     # -- inside
 
+    def _join(self, seconds: float, *, listening: bool = True) -> None:
+        deadline = time.monotonic() + seconds
+        with self._lock:
+            threads = [thread for thread, method in self._threads.items() if listening or method != "GET"]
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
     def _exchange(self, exchange: int, method: str, data: bytes, headers: dict[str, str]) -> None:
-        reason = ""
         try:
             with self._slots:
                 reason = self._speak(exchange, self.url, method, data, headers)
-        except self._errors as error:
-            reason = self._explain(error)
         except Exception as error:
-            reason = f"the HTTP exchange failed: {error}"
-        finally:
-            self._inbox.put(Ended(time.monotonic(), reason, exchange), 0)
-            if self._server is not None and not self._server.running and not self._closed:
-                self._inbox.put(Ended(time.monotonic(), self._server.fate()), 0)
-            self._threads.discard(threading.current_thread())
+            reason = self._explain(error)
+        self._inbox.put(Ended(time.monotonic(), reason, exchange))
+        if self._server is not None and not self._server.running and not self._closed:
+            self._inbox.put(Ended(time.monotonic(), self._server.fate()))
+        with self._lock:
+            del self._threads[threading.current_thread()]
 
     def _speak(self, exchange: int, url: str, method: str, data: bytes, headers: dict[str, str]) -> str:
-        with self._client.stream(method, url, content=data or None, headers=headers) as response:
-            with self._lock:
-                self._open.add(response)
-            try:
-                status = response.status_code
-                answered = {name.lower(): value for name, value in response.headers.items()}
-                self._put(Arrival("head", b"", time.monotonic(), exchange, status, answered))
-                location = answered.get("location")
-                if status in REDIRECTS and location and url == self.url:
-                    return self._speak(exchange, str(response.url.join(location)), method, data, headers)
+        """One request and its answer; says how the answer ended."""
+        with self._client.stream(
+            method, url, content=data or None, headers=headers, extensions={"trace": self._trace}
+        ) as response:
+            status = response.status_code
+            answered = {name.lower(): value for name, value in response.headers.items()}
+            self._put(Arrival("head", b"", time.monotonic(), exchange, status, answered))
+            location = response.url.join(answered["location"]) if "location" in answered else None
+            if status not in REDIRECTS or location is None or url != self.url or location.host != response.url.host:
                 if answered.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream":
                     self._stream(exchange, response, status, answered)
                 else:
                     self._body(exchange, response, status, answered)
                 return f"the HTTP answer with status {status} held no response"
-            finally:
-                with self._lock:
-                    self._open.discard(response)
+        return self._speak(exchange, str(location), method, data, headers)
 
     def _stream(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
         for part in response.iter_bytes():
-            for payload in events.feed(part):
-                self._put(Arrival("sse", payload, time.monotonic(), exchange, status, headers))
+            at = time.monotonic()
+            for payload, omitted in events.feed(part):
+                self._put(Arrival("sse", payload, at, exchange, status, headers, omitted))
 
     def _body(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> None:
         body = bytearray()
         omitted = 0
-        for part in response.iter_bytes():
-            room = MAX_BODY - len(body)
-            body += part[:room]
-            omitted += max(0, len(part) - room)
-        if body:
-            self._put(Arrival("body", bytes(body), time.monotonic(), exchange, status, headers, omitted))
+        try:
+            for part in response.iter_bytes():
+                room = MAX_BODY - len(body)
+                body += part[:room]
+                omitted += max(0, len(part) - room)
+        finally:
+            if body:
+                self._put(Arrival("body", bytes(body), time.monotonic(), exchange, status, headers, omitted))
 
     def _put(self, arrival: Arrival) -> None:
         self._inbox.put(arrival, len(arrival.data))
 
+    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Keeps the sockets that the client opens, so that closing can wake whoever reads from them."""
+        if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            return
+        connection = info["return_value"].get_extra_info("socket")
+        with self._lock:
+            self._sockets = {known for known in self._sockets if known.fileno() >= 0} | {connection}
+            closed = self._closed
+        if closed:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
     def _explain(self, error: Exception) -> str:
-        if self._server is not None and (fate := self._server.fate()):
+        """Why an exchange broke off, for people."""
+        if self._closed:
+            return "the client closed the connection"
+        # A server that dies resets its connections a moment before it is gone.
+        if self._server is not None and self._server.wait(self._limits.quiet) and (fate := self._server.fate()):
             return fate
-        cause = str(error) or type(error).__name__
-        return f"the HTTP exchange with {self.url} broke off: {cause}"
+        causes = [error]
+        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
+            causes.append(cause)  # type: ignore[arg-type]
+        if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+            return f"connection refused at {self.url}"
+        return f"the HTTP exchange with {self.url} broke off: {str(error) or type(error).__name__}"

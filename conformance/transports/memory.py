@@ -9,7 +9,7 @@ from conformance.transports import Arrival, Ended, Ending, Inbox
 
 
 class MemoryTransport:
-    """See `conformance.transports.Transport`. `handler` gets each line and gives the lines to answer with."""
+    """See `conformance.transports.Transport`. `handler` gets each line and gives fewer than 20 000 lines."""
 
     name = "memory"
 
@@ -18,13 +18,20 @@ class MemoryTransport:
         self._inbox = Inbox()
         self._buffer = b""
         self._over = False
+        self._died = False
 
     def start(self) -> None:
         """Nothing is to be started."""
 
     def say(self, line: bytes) -> None:
-        """Let the target say something unasked."""
-        self._inbox.put(Arrival("stdout", line, time.monotonic()), len(line))
+        """Let the target say something unasked, from any thread."""
+        if not self._over:
+            self._inbox.put(Arrival("stdout", line, time.monotonic()), len(line))
+
+    def die(self, reason: str) -> None:
+        """Let the target end before it is asked to."""
+        self._died |= not self._over
+        self._finish(reason)
 
     def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
         """Hand one line to the handler."""
@@ -35,8 +42,9 @@ class MemoryTransport:
         """Hand each line that `data` completes to the handler."""
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         for line in lines:
-            for answer in self._handler(line):
-                self.say(answer)
+            if not self._over:
+                for answer in self._handler(line):
+                    self.say(answer)
 
     def receive(self, timeout: float) -> Arrival | Ended | None:
         """The next line or the end."""
@@ -44,15 +52,18 @@ class MemoryTransport:
 
     def end_input(self) -> None:
         """The target is done."""
-        if not self._over:
-            self._over = True
-            self._inbox.put(Ended(time.monotonic(), "the server exited with code 0"), 0)
+        self._finish("the server exited with code 0")
 
     def close(self) -> Ending:
-        """Always by itself."""
+        """Always by itself, unless it has died before."""
         self.end_input()
-        return Ending("closed", 0)
+        return Ending("died") if self._died else Ending("closed", 0)
 
     def stderr(self) -> str:
         """There is none."""
         return ""
+
+    def _finish(self, reason: str) -> None:
+        if not self._over:
+            self._over = True
+            self._inbox.put(Ended(time.monotonic(), reason))

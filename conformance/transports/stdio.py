@@ -15,7 +15,10 @@ from conformance.target import ServerProcess
 from conformance.transports import Arrival, Ended, Ending, Inbox
 
 MAX_LINE = 16 * 1024 * 1024
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024
+"""What a pipe holds; a larger buffer would be mapped and unmapped for each read."""
+SETTLE = 0.5
+"""Seconds without output after which what still holds the stdout of a dead server counts as silent."""
 
 
 class StdioTransport:
@@ -30,12 +33,14 @@ class StdioTransport:
         self._target = target
         self._limits = limits
         self._inbox = Inbox()
-        self._queue: deque[bytes] = deque()
-        self._queued = threading.Condition()
+        self._queue: deque[memoryview] = deque()
+        self._changed = threading.Condition()
         self._writing = False
         self._input_closed = False
         self._asked_to_go = 0.0
-        self._ended = threading.Event()
+        self._died = False
+        self._over = False
+        self._waits_for_output = False
         self._closing = threading.Lock()
         self._ending: Ending | None = None
         self._process: ServerProcess | None = None
@@ -46,8 +51,9 @@ class StdioTransport:
         assert process.popen.stdin is not None
         self._stdin = process.popen.stdin.fileno()
         os.set_blocking(self._stdin, False)
-        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader = threading.Thread(target=self._read, args=(process,), daemon=True)
         self._reader.start()
+        threading.Thread(target=self._watch, args=(process,), daemon=True).start()
 
     def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
         """Write one line."""
@@ -56,18 +62,14 @@ class StdioTransport:
 
     def write(self, data: bytes) -> None:
         """Write at once what the pipe takes; a thread writes the rest."""
-        with self._queued:
+        with self._changed:
             if self._input_closed:
                 return
-            if not self._queue and not self._writing:
-                try:
-                    data = data[os.write(self._stdin, data) :]
-                except BlockingIOError:
-                    pass
-                except OSError:
-                    return  # the reader tells how the process ended
-            if data:
-                self._queue.append(data)
+            left = memoryview(data)
+            if not self._writing:
+                left = self._write_some(left)
+            if left:
+                self._queue.append(left)
                 if not self._writing:
                     self._writing = True
                     threading.Thread(target=self._write_rest, daemon=True).start()
@@ -78,10 +80,8 @@ class StdioTransport:
 
     def end_input(self) -> None:
         """Close stdin once what is queued has been written, at most `limits.shutdown` seconds from now."""
-        with self._queued:
-            if self._input_closed:
-                return
-            self._queued.wait_for(lambda: not self._writing, self._limits.shutdown)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._writing or self._input_closed, self._limits.shutdown)
             self._close_input()
 
     def close(self) -> Ending:
@@ -100,92 +100,126 @@ class StdioTransport:
     def _end(self) -> Ending:
         process = self._process
         if process is None:
-            return Ending("died")
-        died = not process.running and not self._input_closed
+            return Ending("closed")
         self._inbox.open_wide()
-        with self._queued:
-            self._queue.clear()
+        with self._changed:
             self._close_input()
-        how, orphans = process.end(time.monotonic() - self._asked_to_go)
-        seconds = time.monotonic() - self._asked_to_go
-        self._reader.join(2.0)
-        return Ending("died" if died else how, process.popen.returncode, seconds, orphans)
+        how, orphans = process.end(self._asked_to_go + self._limits.shutdown - time.monotonic())
+        self._reader.join(1.0)
+        self._finish("the transport was closed")
+        seconds = max(0.0, process.gone_at - self._asked_to_go)
+        return Ending("died" if self._died else how, process.popen.returncode, seconds, orphans)
 
     def _close_input(self) -> None:
-        if not self._input_closed:
-            self._input_closed = True
-            self._asked_to_go = time.monotonic()
-            assert self._process is not None and self._process.popen.stdin is not None
-            with contextlib.suppress(OSError):
-                self._process.popen.stdin.close()
+        """To be called with `_changed` held."""
+        if self._input_closed or self._process is None:
+            return
+        self._process.remember_family()
+        self._died = not self._process.running
+        self._input_closed = True
+        self._asked_to_go = time.monotonic()
+        self._queue.clear()
+        assert self._process.popen.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.popen.stdin.close()
+        self._changed.notify_all()
+
+    def _write_some(self, data: memoryview) -> memoryview:
+        """What the pipe did not take; nothing if nobody reads it any more: the end of stdout tells why."""
+        try:
+            return data[os.write(self._stdin, data) :]
+        except BlockingIOError:
+            return data
+        except OSError:
+            return data[:0]
 
     def _write_rest(self) -> None:
+        writable = select.poll()
+        writable.register(self._stdin, select.POLLOUT)
         while True:
-            with self._queued:
-                if not self._queue or self._input_closed:
+            with self._changed:
+                if self._queue and (left := self._write_some(self._queue.popleft())):
+                    self._queue.appendleft(left)
+                if not self._queue:
                     self._writing = False
-                    self._queued.notify_all()
+                    self._changed.notify_all()
                     return
-                data = self._queue[0]
-                try:
-                    data = data[os.write(self._stdin, data) :]
-                except BlockingIOError:
-                    pass
-                except OSError:
-                    data = b""
-                if data:
-                    self._queue[0] = data
-                else:
-                    self._queue.popleft()
-                    continue
-                stdin = self._stdin
             # A short wait, so that closing is noticed even while the server does not read.
-            with contextlib.suppress(OSError, ValueError):
-                select.select([], [stdin], [], 0.05)
+            writable.poll(50)
 
-    def _read(self) -> None:
-        assert self._process is not None and self._process.popen.stdout is not None
-        fd = self._process.popen.stdout.fileno()
-        lines = _Lines()
-        with contextlib.suppress(OSError):
-            while part := os.read(fd, CHUNK):
+    def _read(self, process: ServerProcess) -> None:
+        assert process.popen.stdout is not None
+        lines = Lines()
+        put = self._inbox.put
+        # Nobody else closes the pipe, so that its number cannot come to stand for another one during a read.
+        with contextlib.suppress(OSError), process.popen.stdout as pipe:
+            fd = pipe.fileno()
+            while True:
+                self._waits_for_output = True
+                part = os.read(fd, CHUNK)
+                self._waits_for_output = False
+                if not part or self._over:
+                    break
                 at = time.monotonic()
                 for line, omitted in lines.feed(part):
-                    self._inbox.put(Arrival("stdout", line, at, omitted=omitted), len(line))
-        process = self._process
-        process.wait(0.3)
-        reason = process.fate() or "the server closed its stdout and still runs"
-        self._inbox.put(Ended(time.monotonic(), reason, partial=lines.rest()), 0)
+                    put(Arrival("stdout", line, at, omitted=omitted), len(line))
+        self._waits_for_output = False
+        process.wait(self._limits.quiet)
+        self._finish(process.fate() or "the server closed its stdout and still runs", lines.rest())
+
+    def _watch(self, process: ServerProcess) -> None:
+        """Tell the end of a server whose stdout is still held by something that it started.
+
+        A launcher that leaves with 0 and lets another process serve is waited for, until the input is closed.
+        """
+        while not process.wait(3600):
+            pass
+        self._reader.join(SETTLE)
+        with self._changed:
+            self._changed.wait_for(lambda: self._input_closed or self._over or process.popen.returncode != 0)
+        while self._reader.is_alive() and not self._over:
+            silent = self._waits_for_output
+            self._reader.join(SETTLE)
+            if silent and self._waits_for_output:
+                self._finish(f"{process.fate()}; something that it started still holds its stdout")
+
+    def _finish(self, reason: str, partial: bytes = b"") -> None:
+        """Put the end into the inbox, once."""
+        with self._changed:
+            if self._over:
+                return
+            self._over = True
+            self._changed.notify_all()
+        self._inbox.put(Ended(time.monotonic(), reason, partial=partial))
 
 
-class _Lines:
+class Lines:
     """Cuts a stream of bytes into lines, keeping at most MAX_LINE bytes of each."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._kept = 0
+        self._begun = bytearray()
         self._omitted = 0
 
     def feed(self, part: bytes) -> list[tuple[bytes, int]]:
         """The lines that `part` completes, each with the number of bytes left out."""
-        if b"\n" not in part:
-            self._keep(part)
-            return []
         head, *rest = part.split(b"\n")
-        self._keep(head)
-        first = (b"".join(self._parts), self._omitted)
-        self._parts, self._kept, self._omitted = [], 0, 0
+        if not rest:
+            self._keep(head)
+            return []
+        if self._begun:
+            self._keep(head)
+            head, omitted = bytes(self._begun), self._omitted
+            self._begun, self._omitted = bytearray(), 0
+        else:
+            omitted = 0
         self._keep(rest.pop())
-        return [first, *((line, 0) for line in rest)]
+        return [(head, omitted), *((line, 0) for line in rest)]
 
     def rest(self) -> bytes:
         """The line that was begun and not ended."""
-        return b"".join(self._parts)
+        return bytes(self._begun)
 
     def _keep(self, part: bytes) -> None:
-        room = MAX_LINE - self._kept
+        room = MAX_LINE - len(self._begun)
+        self._begun += part[:room]
         self._omitted += max(0, len(part) - room)
-        part = part[: max(0, room)]
-        if part:
-            self._parts.append(part)
-            self._kept += len(part)

@@ -22,7 +22,7 @@ INSTALLED = REAL / "installed.json"
 NPM = {
     "server-everything": "@modelcontextprotocol/server-everything@2026.8.31",
     "server-filesystem": "@modelcontextprotocol/server-filesystem@2026.8.31",
-    # The official suite needs Node 22, whatever Node is on the PATH.
+    # The official suite needs Node 22; the node on the PATH may be older.
     "node": "node@22.23.3",
     "conformance": "official-suite@npm:@modelcontextprotocol/conformance@0.1.16",
     "conformance-alpha": "official-suite-alpha@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12",
@@ -34,7 +34,7 @@ VENVS = {
     "grafana": "mcp-grafana==2.1.1",
     "arxiv": "arxiv-mcp-server==0.8.2",
     "mcp": "mcp==2.3.0",
-    "fastmcp": "fastmcp==4.1.6",
+    "fastmcp": "fastmcp==4.1.2",
 }
 """One virtual environment each (.real/venv/<name>)."""
 
@@ -47,7 +47,7 @@ def run(part: str, command: list[str]) -> None:
     """Run a command to its end; raise InstallError with the end of its output if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if done.returncode:
-        tail = "\n  ".join(done.stdout.strip().splitlines()[-15:])
+        tail = "\n  ".join(line[:300] for line in done.stdout.strip().splitlines()[-10:])
         raise InstallError(f"{part}: `{' '.join(command)}` ended with status {done.returncode}\n  {tail}")
 
 

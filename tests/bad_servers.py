@@ -1,0 +1,168 @@
+"""Servers with bad manners, one for each way to start this file: `python bad_servers.py MODE [PORT]`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+
+def say(message: Any) -> None:
+    """Write one message."""
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def answer(message: dict[str, Any]) -> None:
+    """A tiny server without features, correct in the revision 2025-11-25 and before."""
+    if "id" not in message:
+        return
+    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
+    if message.get("method") == "initialize":
+        wanted = message["params"]["protocolVersion"]
+        known = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+        reply["result"] = {
+            "protocolVersion": wanted if wanted in known else known[-1],
+            "capabilities": {},
+            "serverInfo": {"name": "bad manners", "version": "1"},
+        }
+    elif message.get("method") == "ping":
+        reply["result"] = {}
+    else:
+        reply["error"] = {"code": -32601, "message": "Method not found"}
+    say(reply)
+
+
+def serve(limit: int = 10**9) -> None:
+    """Answer `limit` requests."""
+    for line in sys.stdin:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(message, dict) and isinstance(message.get("params", {}), dict) and "jsonrpc" in message:
+            answer(message)
+            limit -= 1
+            if limit <= 0:
+                return
+
+
+def banner() -> None:
+    """Print a greeting, then serve."""
+    print("Welcome to my server!", flush=True)
+    serve()
+
+
+def silent() -> None:
+    """Read and never answer."""
+    sys.stdin.read()
+
+
+def slow() -> None:
+    """Take three seconds to start."""
+    time.sleep(3)
+    serve()
+
+
+def content_length() -> None:
+    """Frame messages as the Language Server Protocol does."""
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    while header := source.readline():
+        if header.lower().startswith(b"content-length:"):
+            source.readline()
+            message = json.loads(source.read(int(header.split(b":")[1])))
+            body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {}}).encode()
+            sink.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            sink.flush()
+
+
+def stderr_flood() -> None:
+    """Write five megabytes to stderr before serving."""
+    sys.stderr.write("noise " * 900_000)
+    serve()
+
+
+def stdout_flood() -> None:
+    """Write lines to stdout for ever."""
+    while True:
+        print("noise noise noise noise")
+
+
+def half_line() -> None:
+    """Begin an answer and stop."""
+    sys.stdin.readline()
+    sys.stdout.write('{"jsonrpc": "2.0", "id":')
+    sys.stdout.flush()
+    sys.stdin.read()
+
+
+def long_line() -> None:
+    """Write a line of 200 MB, then serve."""
+    for _ in range(200):
+        sys.stdout.write("x" * 1_000_000)
+    sys.stdout.write("\n")
+    serve()
+
+
+def garbage() -> None:
+    """Write bytes that are nothing, then serve."""
+    sys.stdout.buffer.write(bytes(range(256)) + b"\n")
+    sys.stdout.flush()
+    serve()
+
+
+def stubborn() -> None:
+    """Ignore the end of input and SIGTERM."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    serve()
+    while True:
+        time.sleep(60)
+
+
+def forks() -> None:
+    """Leave a grandchild behind."""
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "mcp-conform-orphan"])
+    serve()
+
+
+def dies() -> None:
+    """Die in the middle."""
+    serve(12)
+    os._exit(7)
+
+
+def traceback() -> None:
+    """Fail on import."""
+    raise RuntimeError("no configuration found")
+
+
+class Page(BaseHTTPRequestHandler):
+    """Answers everything with a page of HTML."""
+
+    def do_POST(self) -> None:
+        """The same for every request."""
+        body = b"<html><body>Hello</body></html>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Stay quiet."""
+
+
+def html() -> None:
+    """A web server that is no MCP server."""
+    HTTPServer(("127.0.0.1", int(sys.argv[2])), Page).serve_forever()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1].replace("-", "_")]()
