@@ -275,6 +275,9 @@ def _run(plan: Plan) -> NoReturn:
         status = carry_out(plan)
     except WrongUse as wrong:
         _wrong(str(wrong))
+    except KeyboardInterrupt:
+        typer.echo("mcp-conform: interrupted before anything was tested", err=True)
+        raise typer.Exit(3) from None
     raise typer.Exit(status)
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
+import psutil
+
 from conformance.events import Event, Finished
 from conformance.model import Json, Limits, Target
 from conformance.reporters import Reporter, to_file
@@ -23,6 +25,10 @@ from conformance.target import StartError, parse_command
 
 if TYPE_CHECKING:
     from typing import NoReturn
+
+
+SHOW_CURSOR = b"\x1b[?25h"
+NOTICE = b"\ninterrupted: ending the servers; interrupt again to leave at once\n"
 
 
 class WrongUse(Exception):
@@ -170,14 +176,21 @@ def _close(events: Iterator[Event]) -> None:
 
 @contextlib.contextmanager
 def _one_interrupt() -> Iterator[None]:
-    """The first SIGINT or SIGTERM raises KeyboardInterrupt, the second ends the process at once."""
+    """The first SIGINT or SIGTERM raises KeyboardInterrupt, the second kills the servers and ends the process."""
 
     def leave(_number: int, _frame: FrameType | None) -> NoReturn:
+        for process in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        if sys.stdout.isatty():
+            os.write(sys.stdout.fileno(), SHOW_CURSOR)
         os._exit(130)
 
     def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, leave)
+        with contextlib.suppress(OSError):
+            os.write(2, NOTICE)
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}

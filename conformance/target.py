@@ -12,7 +12,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -65,6 +65,7 @@ class ServerProcess:
         self._lock = threading.Lock()
         self._family: set[psutil.Process] = set()
         self._gone = threading.Event()
+        self._watchers: list[Callable[[str], None]] = []
         self.gone_at = 0.0
         try:
             self.popen = subprocess.Popen(
@@ -91,6 +92,19 @@ class ServerProcess:
     def wait(self, seconds: float) -> bool:
         """Whether the process ends within `seconds`; returns the moment it does."""
         return self._gone.wait(seconds)
+
+    def watch(self, told: Callable[[str], None]) -> None:
+        """Call `told` with the fate, in another thread, when the process has ended; at once if it has already."""
+        with self._lock:
+            if self.running:
+                self._watchers.append(told)
+                return
+        told(self.fate())
+
+    def unwatch(self, told: Callable[[str], None]) -> None:
+        """Call `told` no more."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._watchers.remove(told)
 
     def stderr(self) -> str:
         """The last 64 KiB of stderr."""
@@ -150,7 +164,11 @@ class ServerProcess:
     def _await_end(self) -> None:
         self.popen.wait()
         self.gone_at = time.monotonic()
-        self._gone.set()
+        with self._lock:
+            self._gone.set()
+            watchers = tuple(self._watchers)
+        for told in watchers:
+            told(self.fate())
 
     def _drain_stderr(self) -> None:
         stream = self.popen.stderr or self.popen.stdout
@@ -203,6 +221,16 @@ class RunningServer:
     def wait(self, seconds: float) -> bool:
         """Whether the process ends within `seconds`, or is not there."""
         return self._process is None or self._process.wait(seconds)
+
+    def watch(self, told: Callable[[str], None]) -> None:
+        """Call `told` with its fate, in another thread, when the process ends."""
+        if self._process is not None:
+            self._process.watch(told)
+
+    def unwatch(self, told: Callable[[str], None]) -> None:
+        """Call `told` no more."""
+        if self._process is not None:
+            self._process.unwatch(told)
 
     def fate(self) -> str:
         """How the process ended, "" while it runs."""

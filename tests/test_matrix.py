@@ -17,7 +17,7 @@ from conformance.revisions import BY_DATE, REVISIONS
 from conformance.runner import Options, Runner
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
-LIMITS = Limits(start=20, answer=3, quiet=0.3, shutdown=1.5)
+LIMITS = Limits(start=20, answer=3, quiet=0.15, shutdown=1.5)
 """Short, since some faults are about silence: each limit is far above what the reference server ever needs."""
 
 pytestmark = pytest.mark.matrix

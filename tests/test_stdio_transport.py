@@ -167,9 +167,7 @@ def test_a_line_of_200_mb_is_cut_and_memory_stays_bounded(start: Start) -> None:
     tracemalloc.start()
     try:
         transport = start(
-            "import os, sys\n"
-            f"for _ in range(200): sys.stdout.buffer.write(b'x' * {MIB})\n"
-            "print('\\nnext', flush=True)"
+            f"import os, sys\nfor _ in range(200): sys.stdout.buffer.write(b'x' * {MIB})\nprint('\\nnext', flush=True)"
         )
         event = transport.receive(PATIENCE)
         _, peak = tracemalloc.get_traced_memory()
@@ -248,9 +246,9 @@ def test_a_dead_server_is_noticed_though_its_child_holds_stdout(start: Start) ->
         "sys.exit('out of luck')",
         limits=HASTY,
     )
-    assert end(transport).reason == (
-        "the server exited with code 1; its stderr ends with: out of luck; something that it started still holds its stdout"
-    )
+    reason = end(transport).reason
+    assert reason.startswith("the server exited with code 1; its stderr ends with: out of luck")
+    assert reason.endswith("; something that it started still holds its stdout")
     assert transport.close().how == "died"
 
 
@@ -293,6 +291,8 @@ def test_a_full_inbox_makes_the_sender_wait_until_there_is_room() -> None:
         inbox.put(half, Inbox.MAX_BYTES // 2)
     sender = threading.Thread(target=inbox.put, args=(half, 1), daemon=True)
     sender.start()
+    sender.join(0.05)
+    assert sender.is_alive()
     assert [inbox.get(0) for _ in range(3)] == [half] * 3
     assert inbox.get(PATIENCE) is half
     sender.join(PATIENCE)

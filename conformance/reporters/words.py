@@ -85,7 +85,8 @@ def finding_text(judged: Judged) -> str:
     lines = [headline(judged), f"  {judged.requirement.text.strip()}"]
     for finding in judged.findings:
         again = f", {finding.occurrences} times" if finding.occurrences > 1 else ""
-        lines += ["", f"  {visible(finding.message)} ({finding.case}; {standing(finding)}{again})"]
+        message = visible(shortened(finding.message, 4 * FRAME_LIMIT))
+        lines += ["", f"  {message} ({finding.case}; {standing(finding)}{again})"]
         lines += [f"    {label + ':':10}{line}" for label, line in facts(finding, 20)]
     lines += ["", f"  see {judged.url}"]
     if judged.reproduce:

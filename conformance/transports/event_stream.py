@@ -19,6 +19,7 @@ class EventStream:
         self._long_by = 0
         self._data = bytearray()
         self._omitted = 0
+        self._joint = b""
         self._first = True
         self._after_cr = False
 
@@ -50,14 +51,14 @@ class EventStream:
             line = line.removeprefix(BOM)
             self._first = False
         if not line:
-            # Each data line has added its newline; the last one does not count.
-            event = (bytes(self._data[:-1]), self._omitted)
-            self._data, self._omitted = bytearray(), 0
+            event = (bytes(self._data), self._omitted)
+            self._data, self._omitted, self._joint = bytearray(), 0, b""
             return event if event[0] else None
         name, _, value = line.partition(b":")
         if name == b"data":
-            value = value.removeprefix(b" ")
-            room = max(0, MAX_DATA - len(self._data))
-            self._data += value[:room] + b"\n"
-            self._omitted += long_by + max(0, len(value) - room)
+            value = self._joint + value.removeprefix(b" ")
+            self._joint = b"\n"
+            kept = value[: MAX_DATA - len(self._data)]
+            self._data += kept
+            self._omitted += long_by + len(value) - len(kept)
         return None

@@ -35,8 +35,11 @@ class HttpTransport:
     def __init__(
         self, url: str, headers: Mapping[str, str], limits: Limits, server: RunningServer | None = None
     ) -> None:
+        import ssl
+
         import httpx2
 
+        parts = urlsplit(url)
         self.url = url
         self._server = server
         self._limits = limits
@@ -50,7 +53,9 @@ class HttpTransport:
         self._client = httpx2.Client(
             timeout=httpx2.Timeout(None, connect=limits.start),
             follow_redirects=False,
-            trust_env=urlsplit(url).hostname not in LOOPBACK,
+            trust_env=parts.hostname not in LOOPBACK,
+            # Loading the certificates of the authorities takes longer than a whole session without them.
+            verify=parts.scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
             limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE),
         )
         # A message says itself what it accepts; bodies are to be seen as the server made them.
@@ -61,6 +66,8 @@ class HttpTransport:
         """Check that somebody listens. Raises StartError."""
         if self._server is None:
             reach(self.url)
+        else:
+            self._server.watch(self._server_ended)
 
     def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
         """Begin an exchange."""
@@ -98,6 +105,8 @@ class HttpTransport:
             self._closed = True
             sockets, self._sockets = self._sockets, set()
         self._inbox.open_wide()
+        if self._server is not None:
+            self._server.unwatch(self._server_ended)
         for connection in sockets:
             # Closing alone does not wake a thread that reads from it.
             with contextlib.suppress(OSError):
@@ -113,6 +122,12 @@ class HttpTransport:
 
     # -- inside
 
+    def _server_ended(self, fate: str) -> None:
+        # What it had sent before may still be on its way.
+        self._join(self._limits.quiet)
+        if not self._closed:
+            self._inbox.put(Ended(time.monotonic(), fate))
+
     def _join(self, seconds: float, *, listening: bool = True) -> None:
         deadline = time.monotonic() + seconds
         with self._lock:
@@ -127,8 +142,6 @@ class HttpTransport:
         except Exception as error:
             reason = self._explain(error)
         self._inbox.put(Ended(time.monotonic(), reason, exchange))
-        if self._server is not None and not self._server.running and not self._closed:
-            self._inbox.put(Ended(time.monotonic(), self._server.fate()))
         with self._lock:
             del self._threads[threading.current_thread()]
 

@@ -2,10 +2,10 @@
 
 import argparse
 import base64
+from dataclasses import dataclass
 
 from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel
 
 # The smallest PNG: one transparent pixel.
 PIXEL = base64.b64decode(
@@ -16,7 +16,8 @@ NOTES = {"first": "Buy milk.", "second": "Read RFC 3986."}
 server = MCPServer("sdk-server", version="1.0.0", instructions="Keeps a few notes.")
 
 
-class Sum(BaseModel):
+@dataclass
+class Sum:
     total: float
     terms: int
 

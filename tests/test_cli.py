@@ -1,0 +1,185 @@
+"""The command line through its front door, in a pipe."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "conformance"]
+REFERENCE = f"{sys.executable} -m conformance.reference"
+
+
+def conform(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run `mcp-conform`."""
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=timeout, check=False)
+
+
+def test_without_a_target_usage_is_shown() -> None:
+    done = conform()
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: mcp-conform ")
+    assert done.stderr.rstrip().endswith("say what to test: --server COMMAND or --url URL")
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--server", 'a "b'], "cannot be split into words"),
+        (["--url", "ftp://x"], "'ftp://x' is no http or https URL"),
+        (["--url", "http://127.0.0.1:{port}/"], "together with --server"),
+        (["--server", "x", "--header", "A: b"], "only a server at a --url gets headers"),
+        (["--server", "x", "--env", "A"], "'A' is not of the form NAME=VALUE"),
+        (["--server", "x", "--only", "toolz"], "'toolz'"),
+        (["--server", "x", "--skip", "toolz"], "'toolz'"),
+        (["--server", "x", "--revision", "2020-01-01"], "unknown revision 2020-01-01"),
+        (["--server", "x", "--json", "/nonexistent/report.json"], "--json: /nonexistent/report.json cannot be written"),
+        (["--server", "x", "--junit", "/"], "--junit: / cannot be written"),
+        (["--server", "x", "--call-tools", "some"], "--call-tools"),
+        (["--no-such-option"], "--no-such-option"),
+        (["lst"], "Did you mean 'list'?"),
+        (["explain", "tools/list-shap"], "did you mean tools/list-shape"),
+        (["list", "--area", "toolz"], "there is no area 'toolz'"),
+        (["demo", "--fault", "version-member-mising"], "did you mean version-member-missing"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_use_is_status_2_and_names_the_cause(arguments: list[str], words: str) -> None:
+    done = conform(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_help_imports_neither_the_engine_nor_rich() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "conformance", "--help"], capture_output=True, text=True, check=True
+    )
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "typer" in imported
+    for heavy in ("rich", "yaml", "jsonschema", "hypothesis", "httpx2", "conformance.runner", "conformance.front"):
+        assert heavy not in imported
+
+
+def test_help_takes_less_than_a_quarter_second_of_cpu() -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    conform("--help")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 0.25
+
+
+def test_the_version_is_shown() -> None:
+    from conformance import __version__
+
+    assert conform("--version").stdout == f"mcp-conform {__version__}\n"
+
+
+def test_list_as_json_has_every_requirement_with_its_state() -> None:
+    from conformance.requirements import load
+
+    rows = json.loads(conform("list", "--json").stdout)
+    assert [row["requirement"] for row in rows] == list(load())
+    assert {row["state"] for row in rows} <= {"checked", "unobservable", "not yet"}
+    for row in rows:
+        assert (row["state"] == "checked") <= bool(row["checked_by"])
+        assert (row["state"] == "unobservable") == bool(row["unobservable"])
+
+
+def test_list_is_narrowed_by_area_revision_and_state() -> None:
+    rows = json.loads(
+        conform("list", "--json", "--area", "tools", "--revision", "2024-11-05", "--state", "checked").stdout
+    )
+    assert rows
+    for row in rows:
+        assert row["requirement"].startswith("tools/")
+        assert "2024-11-05" in row["levels"]
+        assert row["state"] == "checked"
+
+
+def test_explain_tells_text_levels_link_check_and_fault() -> None:
+    text = conform("explain", "jsonrpc/version-member").stdout
+    for part in (
+        "Every message a server emits carries",
+        "2025-11-25  MUST, schema",
+        "https://modelcontextprotocol.io/specification/2025-11-25/",
+        "invariant envelope",
+        "mcp-conform demo --fault version-member-missing",
+    ):
+        assert part in text
+
+
+def test_the_demo_passes_and_its_fault_fails() -> None:
+    good = conform("demo", "--revision", "2025-11-25", "--only", "jsonrpc/version-member")
+    assert good.returncode == 0, good.stdout
+    bad = conform(
+        "demo", "--fault", "version-member-number", "--revision", "2025-11-25", "--only", "jsonrpc/version-member"
+    )
+    assert bad.returncode == 1, bad.stdout
+    assert "violation  jsonrpc/version-member  MUST, schema" in bad.stdout
+    assert "\x1b" not in bad.stdout
+
+
+def test_a_run_writes_all_its_reports(tmp_path: Path) -> None:
+    files = {kind: tmp_path / kind for kind in ("json", "junit", "trace")}
+    options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    done = conform("--server", REFERENCE, "--revision", "newest", "--only", "tools/list-shape", "--verbose", *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(files["json"].read_text())
+    assert report["complete"] is True
+    assert report["counts"]["passed"] == 1
+    assert [run["revision"] for run in report["runs"]] == ["2026-07-28"]
+    assert "tools/list-shape" in files["junit"].read_text()
+    assert any(json.loads(line)["origin"] == "target" for line in files["trace"].read_text().splitlines())
+
+
+def test_a_command_that_does_not_exist_is_named_once_and_is_status_3(tmp_path: Path) -> None:
+    done = conform("--server", "no-such-command-anywhere", "--json", str(tmp_path / "report.json"))
+    assert done.returncode == 3
+    assert done.stdout.count("was not found") == 1
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert "no-such-command-anywhere" in report["problem"]
+    assert report["exit"] == 3
+
+
+def test_an_interrupted_run_reports_what_was_learned(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    running = subprocess.Popen(
+        [*COMMAND, "--server", REFERENCE, "--json", str(path), "--verbose", "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    assert running.stdout is not None
+    for line in running.stdout:
+        if " (0." in line:
+            break
+    running.send_signal(signal.SIGINT)
+    rest = running.stdout.read()
+    assert running.wait(60) in (1, 3)
+    assert "Interrupted: this is what was learned until then." in rest
+    report = json.loads(path.read_text())
+    assert report["complete"] is False
+    assert report["runs"]
+
+
+def test_a_reader_that_goes_away_ends_the_run_quietly(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    running = subprocess.Popen(
+        [*COMMAND, "demo", "--verbose", "--revision", "2025-11-25"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout is not None and running.stderr is not None
+    running.stdout.readline()
+    running.stdout.close()
+    assert running.stderr.read() == ""
+    assert running.wait(60) in (0, 1, 3)
+    assert not path.exists()

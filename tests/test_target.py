@@ -1,0 +1,187 @@
+"""Starting a target: what goes wrong is named, and a server with a URL is waited for."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.model import Limits, Target
+from conformance.target import PORTS, RunningServer, ServerProcess, StartError, free_port, parse_command, reach
+
+PATIENCE = 30.0
+LIMITS = Limits(start=PATIENCE, shutdown=5.0)
+URL = "http://127.0.0.1:{port}/mcp"
+HTTP = "import http.server, sys; http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), {}).serve_forever()"
+ANSWERING = HTTP.format("http.server.BaseHTTPRequestHandler")
+"""Answers every request with status 501."""
+
+
+def refusal(*command: str, cwd: str | None = None) -> str:
+    """Why the command cannot be started."""
+    with pytest.raises(StartError) as caught:
+        ServerProcess(Target(command, cwd=cwd), LIMITS)
+    return str(caught.value)
+
+
+def test_a_command_line_is_split_as_a_shell_would() -> None:
+    assert parse_command("python 'my server.py' --name \"a b\"") == ("python", "my server.py", "--name", "a b")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("python 'server.py", "cannot be split into words: No closing quotation"),
+        ("  ", "the command line is empty"),
+    ],
+)
+def test_a_command_line_that_cannot_be_split_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(StartError, match=reason):
+        parse_command(text)
+
+
+def test_a_command_that_does_not_exist_is_named() -> None:
+    assert refusal("no-such-program-anywhere", "x") == (
+        "the command 'no-such-program-anywhere' was not found; check the name and PATH"
+    )
+
+
+def test_a_misspelt_command_gets_a_suggestion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "weather-server").touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "was not found (is it 'weather-server'?)" in refusal("wether-server")
+
+
+def test_a_misspelt_path_gets_a_suggestion_from_its_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "server.sh").touch()
+    assert refusal("./sever.sh", cwd=str(tmp_path)) == (
+        "the command './sever.sh' was not found (is it 'server.sh'?); check the name"
+    )
+
+
+def test_a_whole_command_line_in_one_word_is_explained() -> None:
+    assert "was not found (the command line is split into words as a shell would)" in refusal("python server.py")
+
+
+def test_a_program_without_permission_to_execute_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    script.write_text("print()")
+    assert refusal(str(script)) == (
+        f"{str(script)!r} is not executable; make it so (chmod +x) or name the program that runs it"
+    )
+
+
+def test_a_script_whose_interpreter_is_missing_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "server"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    assert refusal(str(script)) == f"the program that the first line (#!) of {str(script)!r} names was not found"
+
+
+def test_a_file_that_is_no_program_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "server"
+    script.write_text("print()")
+    script.chmod(0o755)
+    assert refusal(str(script)) == f"{str(script)!r} could not be started: Exec format error"
+
+
+def test_a_missing_working_directory_is_told_from_a_missing_command() -> None:
+    assert refusal(sys.executable, cwd="/no/such/folder") == "the working directory '/no/such/folder' does not exist"
+
+
+def test_a_byte_that_no_argument_can_hold_is_refused() -> None:
+    assert "could not be started: embedded null byte" in refusal(sys.executable, "\0")
+
+
+def test_the_environment_and_the_working_directory_reach_the_server(tmp_path: Path) -> None:
+    script = "import os, sys; print(os.environ['COLOUR'], os.environ['PATH'], os.getcwd(), file=sys.stderr)"
+    process = ServerProcess(Target((sys.executable, "-c", script), env={"COLOUR": "blue"}, cwd=str(tmp_path)), LIMITS)
+    assert process.wait(PATIENCE)
+    assert process.stderr().split() == ["blue", os.environ["PATH"], str(tmp_path.resolve())]
+    process.end(0.0)
+
+
+def test_a_free_port_is_free_and_outside_of_the_range_for_outgoing_connections() -> None:
+    port = free_port()
+    assert port in PORTS
+    with socket.create_server(("127.0.0.1", port)):
+        pass
+
+
+def test_a_server_is_started_on_a_free_port_and_waited_for() -> None:
+    server = RunningServer(Target((sys.executable, "-c", ANSWERING, "{port}"), URL), LIMITS)
+    assert "{port}" not in server.url
+    assert not server.running
+    server.start()
+    try:
+        assert server.running
+        assert server.fate() == ""
+        reach(server.url)
+    finally:
+        server.end()
+    assert not server.running
+    with pytest.raises(StartError, match="connection refused"):
+        reach(server.url)
+
+
+def test_a_server_that_dies_before_it_answers_is_reported_at_once_with_its_output() -> None:
+    script = "import sys; print('listening soon'); sys.stdout.flush(); sys.exit('the port is taken')"
+    server = RunningServer(Target((sys.executable, "-c", script), URL), LIMITS)
+    with pytest.raises(StartError) as caught:
+        server.start()
+    assert str(caught.value) == (
+        f"before anything answered at {server.url}, the server exited with code 1; "
+        "its stderr ends with: listening soon | the port is taken"
+    )
+    assert not server.running
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("import sys; print('I serve stdio only', flush=True); sys.stdin.read()", "nothing listens at 127.0.0.1:"),
+        (
+            "import socket, sys\n"
+            "listener = socket.create_server(('127.0.0.1', int(sys.argv[1])))\n"
+            "while True: listener.accept()[0].close()",
+            "accepts connections but does not answer HTTP",
+        ),
+    ],
+    ids=["does not listen", "speaks no HTTP"],
+)
+def test_a_server_that_never_answers_is_given_up_and_ended(script: str, reason: str) -> None:
+    server = RunningServer(Target((sys.executable, "-c", script, "{port}"), URL), Limits(start=1.0))
+    with pytest.raises(StartError, match="1 s after the server was started, ") as caught:
+        server.start()
+    assert reason in str(caught.value)
+    assert not server.running
+
+
+def test_a_command_that_cannot_be_started_is_refused_with_a_url_too() -> None:
+    server = RunningServer(Target(("no-such-program-anywhere",), URL), LIMITS)
+    with pytest.raises(StartError, match="was not found"):
+        server.start()
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("ftp://127.0.0.1/mcp", "is no http or https URL"),
+        ("127.0.0.1:8000", "is no http or https URL"),
+        ("http://127.0.0.1:port/mcp", "has no valid port"),
+        ("http://no-such-host.invalid/mcp", "cannot connect to no-such-host.invalid:80: "),
+    ],
+)
+def test_a_url_that_leads_nowhere_is_refused(url: str, reason: str) -> None:
+    with pytest.raises(StartError, match=reason):
+        reach(url)
+
+
+def test_a_refused_connection_names_the_address() -> None:
+    port = free_port()
+    with pytest.raises(StartError) as caught:
+        reach(f"http://127.0.0.1:{port}/mcp")
+    assert str(caught.value) == f"connection refused at 127.0.0.1:{port}; is the server running?"

@@ -1,0 +1,87 @@
+"""The command line in a real terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pexpect
+import psutil
+
+REFERENCE = f"{sys.executable} -m conformance.reference"
+ONE = ["--revision", "2025-11-25", "--only", "tools"]
+
+
+def spawn(*arguments: str, width: int = 100, **env: str) -> tuple[pexpect.spawn[str], io.StringIO]:
+    """Run `mcp-conform` on a pseudo-terminal; all that it shows is in the second value."""
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    log = io.StringIO()
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "conformance", *arguments],
+        env={**plain, "TERM": "xterm-256color", **env},
+        dimensions=(40, width),
+        encoding="utf-8",
+        timeout=120,
+    )
+    child.logfile_read = log
+    return child, log
+
+
+def test_a_terminal_shows_progress_a_table_and_colours() -> None:
+    child, log = spawn("demo", "--fault", "version-member-number", "--revision", "2025-11-25", "--only", "jsonrpc")
+    child.expect(pexpect.EOF)
+    child.close()
+    text = log.getvalue()
+    assert child.exitstatus == 1
+    assert re.search(r"\d+/\d+ cases", text)
+    assert "\x1b[1;31mviolation" in text
+    assert "area" in text
+    assert text.count("\x1b[?25l") <= text.count("\x1b[?25h")
+
+
+def test_no_color_is_honoured() -> None:
+    child, log = spawn("demo", *ONE, NO_COLOR="1")
+    child.expect(pexpect.EOF)
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]", log.getvalue())
+    assert "Exit status 0" in log.getvalue()
+
+
+def test_control_c_shows_what_was_learned_and_gives_the_cursor_back() -> None:
+    child, log = spawn("--server", REFERENCE, "--jobs", "1")
+    child.expect(r"\d+/\d+ cases")
+    child.sendintr()
+    child.expect("Interrupted: this is what was learned until then.")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus in (1, 3)
+    assert "Traceback" not in log.getvalue()
+    assert log.getvalue().rindex("\x1b[?25h") > log.getvalue().rindex("\x1b[?25l")
+
+
+def test_a_second_control_c_leaves_at_once_and_leaves_no_server_behind() -> None:
+    stubborn = f"{sys.executable} {Path(__file__).with_name('bad_servers.py')} stubborn"
+    child, log = spawn("--server", stubborn, "--jobs", "1")
+    child.expect("is spoken")
+    servers = psutil.Process(child.pid).children(recursive=True)
+    child.sendintr()
+    child.expect("interrupt again to leave at once")
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+    assert servers
+    assert psutil.wait_procs(servers, timeout=30)[1] == []
+    assert log.getvalue().endswith("\x1b[?25h")
+
+
+def test_being_terminated_is_being_interrupted() -> None:
+    child, _log = spawn("--server", REFERENCE, "--jobs", "1")
+    child.expect(r"\d+/\d+ cases")
+    child.kill(signal.SIGTERM)
+    child.expect("Interrupted: this is what was learned until then.")
+    child.expect(pexpect.EOF)
