@@ -164,6 +164,8 @@ def run(  # noqa: PLR0913 - one parameter for each option
     itself failed.
     """
     if context.invoked_subcommand is not None:
+        if server or url:
+            _wrong(f"--server and --url do not go with {context.invoked_subcommand}")
         return
     if not (server or url):
         typer.echo(context.get_help(), err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from conformance.eras import era_of
 from conformance.model import Json, Limits, Target
@@ -14,6 +15,9 @@ from conformance.target import RunningServer
 from conformance.transports import StartError, Transport
 from conformance.transports.http import HttpTransport
 from conformance.transports.stdio import StdioTransport
+
+IMPATIENT = 1.0
+"""Seconds to wait for the end of a server that is known not to end by itself."""
 
 Watch = Callable[[Session], Observer | None]
 
@@ -58,10 +62,17 @@ class Connections:
         return session
 
     def release(self, session: Session) -> None:
-        """The session is closed and forgotten."""
+        """The session is closed and forgotten. Once a server had to be ended, the next ones are given less time."""
         with self._lock:
+            if session.ending is not None and session.ending.how in ("terminated", "killed"):
+                self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT))
             self._open.discard(session.transport)
             self.requests += len(session.calls)
+
+    def refuse(self) -> None:
+        """Begin no session from now on; those that are open go on."""
+        with self._lock:
+            self._closed = True
 
     def close(self) -> None:
         """End everything that was ever started. Sessions that still run see their target end."""

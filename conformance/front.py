@@ -119,6 +119,9 @@ def carry_out(plan: Plan) -> int:
     """
     from conformance.reporters.terminal import TerminalReporter
 
+    paths = [path.resolve() for path in plan.files.values()]
+    if len(set(paths)) < len(paths):
+        raise WrongUse("two reports cannot go to the same file")
     try:
         runner = Runner(plan.target, plan.options)
     except UsageError as error:

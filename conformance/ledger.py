@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from conformance.model import Finding, Frame, Severity
 
 MAX_FINDINGS_EACH = 5
-"""Findings kept for one requirement in one case; further ones only raise the count of the last."""
+"""Findings kept for one requirement in one unit; further ones only raise the count of the last."""
 
 
 class Ledger:
@@ -16,6 +16,8 @@ class Ledger:
 
     def __init__(self, case: str = "") -> None:
         self.case = case
+        self.sealed = False
+        """Whether nothing more is written down: what happens to a server that is being ended says nothing."""
         self.findings: list[Finding] = []
         self.tested: dict[str, set[str]] = {}
         self.open: dict[str, str] = {}
@@ -26,7 +28,8 @@ class Ledger:
 
     def held(self, requirement: str) -> None:
         """`requirement` was put to the test in the present case and held."""
-        self.tested.setdefault(requirement, set()).add(self.case)
+        if not self.sealed:
+            self.tested.setdefault(requirement, set()).add(self.case)
 
     def broke(
         self,
@@ -43,11 +46,12 @@ class Ledger:
         The finding belongs to the case of the first frame that has one, so that an answer that comes
         late is not blamed on the case that happened to be running.
         """
+        if self.sealed:
+            return
         proof = tuple(frame for frame in frames if frame is not None)
         case = next((frame.case for frame in proof if frame.case), self.case)
         self.tested.setdefault(requirement, set()).add(case)
-        same = [i for i, f in enumerate(self.findings) if f.requirement == requirement and f.case == case]
-        finding = Finding(requirement, case, message, expected, actual, proof, ceiling)
+        same = [i for i, finding in enumerate(self.findings) if finding.requirement == requirement]
         for i in same:
             known = self.findings[i]
             if (known.message, known.ceiling) == (message, ceiling):
@@ -57,23 +61,47 @@ class Ledger:
             last = self.findings[same[-1]]
             self.findings[same[-1]] = replace(last, occurrences=last.occurrences + 1)
             return
-        self.findings.append(finding)
+        self.findings.append(Finding(requirement, case, message, expected, actual, proof, ceiling))
 
     def inconclusive(self, requirement: str, why: str) -> None:
         """`requirement` was claimed but could not be put to the test; `why` says what would let it."""
-        self.open.setdefault(requirement, why)
+        if not self.sealed:
+            self.open.setdefault(requirement, why)
 
     def not_applicable(self, requirement: str, why: str) -> None:
         """`requirement` does not concern this target."""
-        self.absent.setdefault(requirement, why)
+        if not self.sealed:
+            self.absent.setdefault(requirement, why)
 
     def block(self, requirement: str, cause: str) -> None:
         """An earlier failure, named by `cause`, made the test of `requirement` pointless."""
-        self.blocked.setdefault(requirement, cause)
+        if not self.sealed:
+            self.blocked.setdefault(requirement, cause)
 
     def break_ours(self, requirement: str, why: str) -> None:
         """The suite itself failed while testing `requirement`."""
-        self.broken.setdefault(requirement, why)
+        if not self.sealed:
+            self.broken.setdefault(requirement, why)
+
+    def confirm(self, case: str, back: Collection[str], stands: Callable[[Finding], bool]) -> None:
+        """The case was put to the test again and broke the requirements `back`.
+
+        What did not come back gets all that led to it as its frames; if it does not stand so, it is inconclusive.
+        """
+        if self.sealed:
+            return
+        kept: list[Finding] = []
+        for finding in self.findings:
+            if finding.case == case:
+                again = finding.requirement in back
+                frames = finding.frames if again else self.led_to(finding)
+                finding = replace(finding, confirmed=again, frames=frames)
+            if stands(finding):
+                kept.append(finding)
+                continue
+            self.tested.pop(finding.requirement, None)
+            self.inconclusive(finding.requirement, f"it happened once and did not come back: {finding.actual}")
+        self.findings = kept
 
     def led_to(self, finding: Finding) -> tuple[Frame, ...]:
         """All that was said in the session up to the last frame that proves `finding`, as far as it was kept."""
@@ -85,15 +113,23 @@ class Ledger:
         return finding.frames
 
     def merge(self, other: Ledger) -> None:
-        """Take over all that `other` has written down."""
-        self.findings.extend(other.findings)
+        """Take over all that `other` has written down; like findings become one."""
+        for theirs in other.findings:
+            key = (theirs.requirement, theirs.message, theirs.ceiling)
+            for i, mine in enumerate(self.findings):
+                if (mine.requirement, mine.message, mine.ceiling) == key:
+                    first = mine if mine.confirmed is not False or theirs.confirmed is False else theirs
+                    self.findings[i] = replace(first, occurrences=mine.occurrences + theirs.occurrences)
+                    break
+            else:
+                self.findings.append(theirs)
         for requirement, cases in other.tested.items():
             self.tested.setdefault(requirement, set()).update(cases)
-        for mine, theirs in (
+        for known, further in (
             (self.open, other.open),
             (self.blocked, other.blocked),
             (self.absent, other.absent),
             (self.broken, other.broken),
         ):
-            for requirement, why in theirs.items():
-                mine.setdefault(requirement, why)
+            for requirement, why in further.items():
+                known.setdefault(requirement, why)

@@ -80,7 +80,8 @@ def id_key(identifier: Json) -> str:
 def parse(data: bytes) -> tuple[Json, bool]:
     """The JSON value in `data` and whether there is one. NaN and Infinity are not JSON."""
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant), True
+        # A byte order mark is judged by an invariant; the message behind it counts.
+        return json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant), True
     except (ValueError, RecursionError):
         return None, False
 

@@ -156,7 +156,8 @@ class Finding:
     """One observed breach of one requirement, with the frames that prove it.
 
     `ceiling` softens the severity that level and basis give; it never hardens it. `confirmed` is None until the
-    case has been put to the test again, alone, on a fresh server. `occurrences` counts like findings folded into this one.
+    case has been put to the test again, alone, on a fresh server. `occurrences` counts like findings folded into
+    this one.
     """
 
     requirement: str
@@ -174,7 +175,8 @@ class Finding:
 class Judged:
     """One requirement with its verdict in one run.
 
-    `severity` is set only if the verdict is failed. `reason` says why it is not applicable, inconclusive, blocked or broken.
+    `severity` is set only if the verdict is failed. `reason` says why it is not applicable, inconclusive, blocked or
+    broken.
     """
 
     requirement: Requirement

@@ -63,7 +63,7 @@ class Conformance(pytest.Collector):
     def _test(self) -> Report:
         from conformance.model import Target
         from conformance.runner import Options, Runner, UsageError
-        from conformance.target import parse_command
+        from conformance.target import StartError, parse_command
 
         option = self.config.getoption
         options = Options(
@@ -72,10 +72,10 @@ class Conformance(pytest.Collector):
             skip=tuple(option("--mcp-skip")),
             call_tools=option("--mcp-call-tools"),
         )
-        target = Target(parse_command(option("--mcp-server") or ""), option("--mcp-url") or "")
         try:
-            runner = Runner(target, options)
-        except UsageError as error:
+            command = parse_command(option("--mcp-server")) if option("--mcp-server") else ()
+            runner = Runner(Target(command, option("--mcp-url") or ""), options)
+        except (StartError, UsageError) as error:
             raise pytest.UsageError(f"mcp-conform: {error}") from None
         for _event in runner.run():
             pass

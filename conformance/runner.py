@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -32,11 +33,11 @@ from conformance.model import (
 from conformance.plan import isolated, plan
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
-from conformance.session import Session
+from conformance.session import NotSpoken, Session
 from conformance.survey import CallPolicy
 from conformance.transports import StartError
 from conformance.units import SESSION_CASES, SURVEY, Stage, State, Workshop
-from conformance.verdicts import Facts, counts, exit_status, judge
+from conformance.verdicts import Facts, counts, exit_status, judge, stands
 
 
 class UsageError(Exception):
@@ -97,6 +98,8 @@ class Runner:
                 yield from self._confirm(pool)
             self._complete = True
         finally:
+            if not self._complete:
+                self._seal()
             self._connections.close()
             pool.shutdown(cancel_futures=True)
         for state in self._states:
@@ -104,6 +107,14 @@ class Runner:
             yield from _areas(run)
             yield events.RunEnded(run)
         yield events.Finished(self.report())
+
+    def _seal(self) -> None:
+        """The run is cut short: servers are about to be ended under their sessions, which is no fault of theirs."""
+        self._connections.refuse()
+        for state in self._states:
+            with state.lock:
+                for ledger in state.ledgers:
+                    ledger.sealed = True
 
     def report(self) -> Report:
         """What has been learned so far."""
@@ -255,14 +266,19 @@ class Runner:
             ledger = self._replay(state, identifier, case)
             back = {f.requirement for f in ledger.findings} if ledger is not None else set()
             for mine in state.ledgers:
-                for i, finding in enumerate(mine.findings):
-                    if finding.case != identifier:
-                        continue
-                    again = finding.requirement in back
-                    frames = finding.frames if again else mine.led_to(finding)
-                    mine.findings[i] = replace(finding, confirmed=again, frames=frames)
+                mine.findings = [
+                    self._confirmed(mine, f, f.requirement in back) if f.case == identifier else f
+                    for f in mine.findings
+                ]
+                for finding in [f for f in mine.findings if not stands(f)]:
+                    mine.findings.remove(finding)
+                    mine.tested.pop(finding.requirement, None)
+                    mine.inconclusive(finding.requirement, f"it happened once and did not come back: {finding.actual}")
 
         return job
+
+    def _confirmed(self, ledger: Ledger, finding: Finding, again: bool) -> Finding:
+        return replace(finding, confirmed=again, frames=finding.frames if again else ledger.led_to(finding))
 
     def _replay(self, state: State, identifier: str, case: Case | None) -> Ledger | None:
         if case is not None:
@@ -272,14 +288,10 @@ class Runner:
             stage = self._workshop.stage(state.revision, {}, ledger, own_process=True)
         except StartError:
             return None
-        try:
+        with closing(stage), suppress(NotSpoken):
             stage.open()
             if identifier == SURVEY:
                 self._workshop.survey(state, stage)
-        except Exception:
-            pass
-        finally:
-            stage.close()
         return ledger
 
     # -- conclude

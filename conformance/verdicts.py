@@ -98,6 +98,15 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
     return Verdict.INCONCLUSIVE, requirement.needs or "nothing that the server did put it to the test"
 
 
+TIMED = ("no answer within", "it still ran", "it took")
+"""How the actual of a finding begins that may only mean that the machine was busy."""
+
+
+def stands(finding: Finding) -> bool:
+    """Whether a finding is reported: what a clock had a part in and did not come back proves nothing."""
+    return finding.confirmed is not False or not finding.actual.startswith(TIMED)
+
+
 def counts(runs: Iterable[Run]) -> dict[str, int]:
     """How many requirements got each verdict, and how many findings each severity, over all runs."""
     counter: Counter[str] = Counter({verdict.value: 0 for verdict in Verdict})

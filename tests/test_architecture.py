@@ -26,7 +26,9 @@ LINE = [
     ["events"],
     ["runner"],
     ["reporters"],
-    ["cli", "pytest_plugin", "__main__"],
+    ["front"],
+    ["cli", "pytest_plugin"],
+    ["__main__"],
 ]
 """Left to right. Modules of one place may import each other only inside a package."""
 

@@ -39,8 +39,7 @@ def faults() -> tuple[Fault, ...]:
     printed = subprocess.run([*REFERENCE, "--list-faults"], capture_output=True, check=True, text=True).stdout
     rows = [json.loads(line) for line in printed.splitlines()]
     return tuple(
-        Fault(r["name"], tuple(r["requirements"]), tuple(r["revisions"]), tuple(r["transports"]))
-        for r in rows
+        Fault(r["name"], tuple(r["requirements"]), tuple(r["revisions"]), tuple(r["transports"])) for r in rows
     )
 
 
@@ -78,9 +77,7 @@ def test_the_correct_server_has_no_finding_in_any_revision(transport: str) -> No
 @pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
 def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault) -> None:
     http = "stdio" not in fault.transports
-    claimed = tuple(
-        date for date in fault.revisions if (set(fault.transports) & set(BY_DATE[date].transports))
-    )
+    claimed = tuple(date for date in fault.revisions if (set(fault.transports) & set(BY_DATE[date].transports)))
     report = tested("--fault", fault.name, revisions=claimed, http=http)
     found = findings(report)
     assert set(found) <= set(fault.requirements), "unrelated findings"

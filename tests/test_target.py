@@ -12,7 +12,7 @@ import pytest
 from conformance.model import Limits, Target
 from conformance.target import PORTS, RunningServer, ServerProcess, StartError, free_port, parse_command, reach
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 LIMITS = Limits(start=PATIENCE, shutdown=5.0)
 URL = "http://127.0.0.1:{port}/mcp"
 HTTP = "import http.server, sys; http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), {}).serve_forever()"

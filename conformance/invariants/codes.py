@@ -45,7 +45,7 @@ class Codes(Watcher):
         if not isinstance(message, dict) or "method" in message:
             return
         stateless = self.session.revision.era == "stateless"
-        if stateless and (call is None or not _is_modern(call)):
+        if stateless and (call is None or not _is_of(call, self.session.revision.date)):
             return  # a server of both eras answers by the rules of the other one
         error = message.get("error")
         if isinstance(error, dict) and is_integer(error.get("code")):
@@ -106,7 +106,7 @@ class Codes(Watcher):
         )
 
 
-def _is_modern(call: Call) -> bool:
-    """Whether a request carried the `_meta` of the stateless era."""
+def _is_of(call: Call, revision: str) -> bool:
+    """Whether the `_meta` of a request named the revision; another one may be taken for the other era."""
     meta = call.params.get("_meta") if isinstance(call.params, dict) else None
-    return isinstance(meta, dict) and "io.modelcontextprotocol/protocolVersion" in meta
+    return isinstance(meta, dict) and meta.get("io.modelcontextprotocol/protocolVersion") == revision

@@ -74,6 +74,10 @@ class Envelope(Watcher):
         if not isinstance(message, dict) or (frame.channel == "body" and (frame.status or 200) >= 400 and not call):
             return
         self.ledger.held(NO_BATCH)
+        if not message.keys() & {"method", "result", "error"}:
+            what = "a message is neither request, notification nor response"
+            self._broke(VALID, what, "method, result or error", shorten(message), frame)
+            return
         if message.get("jsonrpc") == "2.0":
             self.ledger.held(VERSION)
         else:
@@ -81,11 +85,8 @@ class Envelope(Watcher):
             self._broke(VERSION, 'a message does not say jsonrpc "2.0"', '"2.0"', actual, frame)
         if "method" in message:
             self._asked(frame, message)
-        elif "result" in message or "error" in message:
-            self._answered(frame, message, call)
         else:
-            what = "a message is neither request, notification nor response"
-            self._broke(VALID, what, "method, result or error", shorten(message), frame)
+            self._answered(frame, message, call)
 
     # -- what the server asks and tells
 
@@ -250,6 +251,8 @@ class Envelope(Watcher):
                 )
             else:
                 self._broke_id("a response has an id that no request has", None, stray)
+        if self._notifications and not self._strays and self.session.opened:
+            self.ledger.held(SILENT)
         for call in waiting:
             self._unanswered(call)
 
@@ -267,7 +270,7 @@ class Envelope(Watcher):
         slow = call.lost.startswith("no answer within")
         if not call.lost or (self._illegal is not None and self._illegal.number <= call.sent.number):
             return  # nothing is said about what a server does after it was sent something wrong
-        if slow and call.method in MAY_TAKE_LONG:
+        if slow and (call.method in MAY_TAKE_LONG or self._busy(call)):
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}; --timeout gives it longer")
             return
         if call.head is not None and (call.head.status or 200) >= 400:
@@ -275,6 +278,13 @@ class Envelope(Watcher):
         actual = call.lost if slow or ended is None else ended.reason
         self.ledger.broke(
             ONCE, f"{call.method} is not answered", expected="exactly one response", actual=actual, frames=(call.sent,)
+        )
+
+    def _busy(self, call: Call) -> bool:
+        """Whether the server may still be at work on an earlier request that may take long, one thing at a time."""
+        return any(
+            earlier.method in MAY_TAKE_LONG and earlier.sent.number < call.sent.number
+            for earlier in self.session.pending
         )
 
     def _broke(self, requirement: str, what: str, expected: str, actual: str, frame: Frame) -> None:

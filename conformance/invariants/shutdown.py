@@ -28,6 +28,8 @@ class Shutdown(Watcher):
         ):
             return
         requirement = SAID if session.revision.era == "stateless" else IMPLIED
+        if ending.how != "closed" and ending.seconds < session.limits.shutdown:
+            return  # we did not wait for it: the run was cut short
         if ending.how == "closed":
             self.ledger.held(requirement)
             if ending.orphans:

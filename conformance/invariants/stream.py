@@ -40,6 +40,8 @@ class Stream(Watcher):
         if frame.part is not None or frame.channel == "head":
             return
         if frame.readable:
+            if frame.data.startswith(BOM):
+                self._broke_utf8(frame, "a message begins with a byte order mark", Severity.WARNING)
             self._readable(frame)
             return
         if not self._utf8(frame):
@@ -87,9 +89,6 @@ class Stream(Watcher):
 
     def _utf8(self, frame: Frame) -> bool:
         data = frame.data
-        if data.startswith(BOM) and parse(data[3:])[1]:
-            self._broke_utf8(frame, "a message begins with a byte order mark", Severity.WARNING)
-            return False
         try:
             data.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -85,8 +85,10 @@ def _notifications_only(bench: Bench) -> None:
 
 
 def _answers_notifications(frame: Frame, sentinel: Call) -> bool:
+    # A single object answers no batch: it is the matter of jsonrpc/notification-never-answered.
+    array = frame.message == [] or (frame.part is not None and stray(frame, sentinel))
     refused = frame.status is not None and frame.status >= 400  # HTTP: an error, not a response to a notification
-    return not refused and ((frame.origin == "target" and frame.message == []) or stray(frame, sentinel))
+    return frame.origin == "target" and array and not refused
 
 
 def _empty(bench: Bench) -> None:

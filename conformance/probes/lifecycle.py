@@ -37,7 +37,7 @@ def opening(bench: Bench) -> None:
     if session.transport.name == "http":
         bench.ledger.not_applicable(SILENT, "over HTTP a server cannot speak first")
     else:
-        session.listen(min(bench.startup, PROMPTLY) + session.limits.quiet)
+        session.listen(min(2 * bench.startup, PROMPTLY) + session.limits.quiet)
         if not any(isinstance(frame.message, dict) for frame in session.since(0)):
             bench.ledger.held(SILENT)
     session.era.greet(session)

@@ -40,7 +40,7 @@ class StdioTransport:
         self._asked_to_go = 0.0
         self._died = False
         self._over = False
-        self._waits_for_output = False
+        self._turn = 0
         self._closing = threading.Lock()
         self._ending: Ending | None = None
         self._process: ServerProcess | None = None
@@ -155,15 +155,14 @@ class StdioTransport:
         with contextlib.suppress(OSError), process.popen.stdout as pipe:
             fd = pipe.fileno()
             while True:
-                self._waits_for_output = True
+                self._turn += 1  # odd: waiting for output
                 part = os.read(fd, CHUNK)
-                self._waits_for_output = False
+                self._turn += 1
                 if not part or self._over:
                     break
                 at = time.monotonic()
                 for line, omitted in lines.feed(part):
                     put(Arrival("stdout", line, at, omitted=omitted), len(line))
-        self._waits_for_output = False
         process.wait(self._limits.quiet)
         self._finish(process.fate() or "the server closed its stdout and still runs", lines.rest())
 
@@ -177,10 +176,14 @@ class StdioTransport:
         self._reader.join(SETTLE)
         with self._changed:
             self._changed.wait_for(lambda: self._input_closed or self._over or process.popen.returncode != 0)
+        assert process.popen.stdout is not None
+        readable = select.poll()
+        with contextlib.suppress(ValueError):  # closed by the reader
+            readable.register(process.popen.stdout.fileno(), select.POLLIN)
         while self._reader.is_alive() and not self._over:
-            silent = self._waits_for_output
+            turn = self._turn
             self._reader.join(SETTLE)
-            if silent and self._waits_for_output:
+            if not readable.poll(0) and turn % 2 and turn == self._turn:
                 self._finish(f"{process.fate()}; something that it started still holds its stdout")
 
     def _finish(self, reason: str, partial: bytes = b"") -> None:

@@ -61,18 +61,18 @@ def example(schema: dict[str, Any], definitions: dict[str, Any]) -> Any:
     return "text".ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]
 
 
-async def sample(_: ClientRequestContext, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
+async def sample(context: ClientRequestContext, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
     text = types.TextContent(type="text", text=f"An answer to {len(params.messages)} messages.")
     return types.CreateMessageResult(role="assistant", content=text, model="none", stop_reason="endTurn")
 
 
-async def elicit(_: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+async def elicit(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
     if not isinstance(params, types.ElicitRequestFormParams):
         return types.ElicitResult(action="decline")
     return types.ElicitResult(action="accept", content=example(params.requested_schema, {}))
 
 
-async def roots(_: ClientRequestContext) -> types.ListRootsResult:
+async def roots(context: ClientRequestContext) -> types.ListRootsResult:
     return types.ListRootsResult(roots=[])
 
 
