@@ -14,8 +14,6 @@ import pytest
 if TYPE_CHECKING:
     from conformance.model import Judged, Report, Run
 
-_NEUTRAL = ("not applicable", "inconclusive", "blocked")
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the command line that a test run needs."""
@@ -92,22 +90,20 @@ class RequirementItem(pytest.Item):
 
     def runtest(self) -> None:
         """Report the verdict in pytest's terms: a violation fails, a neutral verdict skips."""
-        from conformance.model import Severity, Verdict
+        from conformance.model import Verdict
         from conformance.reporters.words import finding_text
+        from conformance.verdicts import outcome
 
         judged = self.judged
-        if judged.verdict.value in _NEUTRAL:
-            pytest.skip(f"{judged.verdict.value}: {judged.reason}")
-        if judged.verdict is Verdict.BROKEN:
+        result = outcome(judged, "warning" if self.config.getoption("--mcp-strict") else "violation")
+        if result == "skipped":
+            pytest.skip(f"{judged.verdict}: {judged.reason}")
+        if result == "error":
             raise RuntimeError(f"mcp-conform itself failed: {judged.reason}")
         if judged.verdict is Verdict.FAILED:
-            text = finding_text(judged)
-            failing = judged.severity is Severity.VIOLATION or (
-                self.config.getoption("--mcp-strict") and judged.severity is Severity.WARNING
-            )
-            if failing:
-                raise NonConforming(text)
-            self.add_report_section("call", "finding", text)
+            if result == "failed":
+                raise NonConforming(finding_text(judged))
+            self.add_report_section("call", "finding", finding_text(judged))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         """The finding without a traceback: ours would say nothing about the server."""

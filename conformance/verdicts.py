@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from conformance.ledger import Ledger
 from conformance.model import Basis, Finding, Judged, Level, Report, Requirement, Run, Severity, Verdict
@@ -107,6 +108,19 @@ def stands(finding: Finding) -> bool:
     return finding.confirmed is not False or not finding.actual.startswith(TIMED)
 
 
+Outcome = Literal["passed", "failed", "skipped", "error"]
+
+
+def outcome(judged: Judged, fail_on: str = "violation") -> Outcome:
+    """A verdict in the words of test runners; what weighs at least `fail_on` is a failure."""
+    if judged.verdict is Verdict.BROKEN:
+        return "error"
+    if judged.verdict in (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE, Verdict.BLOCKED):
+        return "skipped"
+    weighs = judged.severity is not None and judged.severity.rank >= Severity(fail_on).rank
+    return "failed" if weighs else "passed"
+
+
 def counts(runs: Iterable[Run]) -> dict[str, int]:
     """How many requirements got each verdict, and how many findings each severity, over all runs."""
     counter: Counter[str] = Counter({verdict.value: 0 for verdict in Verdict})
@@ -125,8 +139,7 @@ def exit_status(report: Report, fail_on: str = "violation") -> int:
     `fail_on` is the least severity that fails. Zero requirements put to the test is never success.
     """
     verdicts = [judged for run in report.runs for judged in run.verdicts]
-    threshold = Severity(fail_on).rank
-    if any(judged.severity is not None and judged.severity.rank >= threshold for judged in verdicts):
+    if any(outcome(judged, fail_on) == "failed" for judged in verdicts):
         return EXIT_VIOLATIONS
     tested = any(judged.verdict in (Verdict.PASSED, Verdict.FAILED) for judged in verdicts)
     broken = any(judged.verdict is Verdict.BROKEN for judged in verdicts)

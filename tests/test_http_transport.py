@@ -62,9 +62,14 @@ class Site:
 
     def _serve(self, connection: socket.socket) -> None:
         with suppress(OSError), connection.makefile("rb") as stream:
-            while head := b"".join(iter(stream.readline, b"\r\n")):
-                length = next((int(x[15:]) for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")), 0)
-                self.answer(connection, head + b"\r\n" + stream.read(length))
+            head, length = b"", 0
+            while line := stream.readline():
+                head += line
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line[15:])
+                if line == b"\r\n":
+                    self.answer(connection, head + stream.read(length))
+                    head, length = b"", 0
 
 
 @pytest.fixture

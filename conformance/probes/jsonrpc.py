@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from conformance.model import Json, Severity
-from conformance.probes import Bench, batches, malformed, probe
+from conformance.probes import Bench, probe
 from conformance.probes.outcome import (
     INVALID_PARAMS,
     LACKS_HEADER,
@@ -22,9 +22,6 @@ from conformance.survey import LISTS
 
 IDS: tuple[Json, ...] = (0, 2**31 + 1, "mcp-conform", "90071", "1b4e28ba-2fa1-11d2-883f-0016d3cca427")
 """Ids that the session itself does not use: it counts from 1."""
-
-__all__ = ["batches", "malformed"]
-"""Importing them registers their probes."""
 
 ONCE = "jsonrpc/every-request-answered-once"
 ECHOED = "jsonrpc/response-id-echoed"

@@ -10,6 +10,7 @@ from conformance.session import Call
 from conformance.survey import LISTS
 
 ACCEPTED = "pagination/cursor-accepted"
+SCOPE = "caching/scope-uniform-across-pages"
 STABLE = "pagination/stable-cursors"
 REFUSED = "pagination/invalid-cursor-refused"
 SURVIVED = "pagination/invalid-cursor-survived"
@@ -33,6 +34,26 @@ def every_page(bench: Bench) -> None:
                 frames=found.proof,
             )
     bench.ledger.inconclusive(ACCEPTED, "no list is longer than a page")
+
+
+@probe("pagination.cache-scope", SCOPE)
+def cache_scope(bench: Bench) -> None:
+    """All pages of a list have the same cacheScope."""
+    for name in declared(bench):
+        pages = [call for call in walk(bench.session, name).pages if isinstance(call.result, dict)]
+        scopes = [call.result.get("cacheScope") for call in pages]
+        other = next((i for i, scope in enumerate(scopes) if scope != scopes[0]), None)
+        if other is not None:
+            bench.ledger.broke(
+                SCOPE,
+                f"pages of the list of {name} differ in cacheScope",
+                expected=str(scopes[0]),
+                actual=f"{scopes[other]} on page {other + 1}",
+                frames=(*pages[0].proof, *pages[other].proof),
+            )
+        elif len(pages) > 1:
+            bench.ledger.held(SCOPE)
+    bench.ledger.inconclusive(SCOPE, "no list is longer than a page")
 
 
 @probe("pagination.stable", STABLE)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.model import Frame, Json, Severity
+from conformance.eras.stateless import META
+from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.lists import (
-    hears_announcements,
-    judge_announcements,
     judge_independence,
     judge_listing,
     judge_uniqueness,
-    look,
     walk,
 )
 from conformance.probes.outcome import (
@@ -38,6 +36,7 @@ FEW = 5
 
 AVAILABLE = "tools/methods-available"
 EXECUTION_ERROR = "tools/execution-error-as-result"
+FALLBACK = "discovery/extension-fallback"
 EMBEDDED = "tools/embedded-resource-needs-capability"
 VALIDATED = "tools/inputs-validated"
 INPUT_ERROR = "tools/input-errors-as-result"
@@ -46,7 +45,6 @@ MALFORMED = "tools/malformed-call-refused"
 CASE = "tools/name-case-sensitive"
 INDEPENDENT = ("tools", "resources", "prompts")
 SAFE_ONLY = "no tool may be called: none is annotated readOnlyHint; name one with --call-tool"
-ASKING = ("jsonrpc/server-request-id-valid", "jsonrpc/server-request-id-not-reused")
 
 
 @probe("tools.list", AVAILABLE)
@@ -86,11 +84,17 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
         raise Unavailable("no tool that may be called has arguments that can be made up")
 
 
-def call_each(bench: Bench) -> Iterator[tuple[Json, Call]]:
-    """Call each tool that may be called; those that answer. Gives up after MAX_TIMEOUTS tools that do not."""
+def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Call]]:
+    """Call each tool that may be called; those that answer. Gives up after MAX_TIMEOUTS tools that do not.
+
+    With `talkative` each call asks for progress and, where requests say that, for logs.
+    """
     late = 0
-    for tool, params in callable_tools(bench):
-        call = bench.session.request("tools/call", params)
+    for number, (tool, params) in enumerate(callable_tools(bench)):
+        meta: Json = {"progressToken": f"mcp-conform-{number}"}
+        if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
+            meta[META + "logLevel"] = "debug"
+        call = bench.session.request("tools/call", {**params, "_meta": meta} if talkative else params)
         if call.answers:
             yield tool, call
             continue
@@ -102,7 +106,7 @@ def call_each(bench: Bench) -> Iterator[tuple[Json, Call]]:
             return
 
 
-@probe("tools.call-each", AVAILABLE, EXECUTION_ERROR, CONFORMS, TEXT_COPY, EMBEDDED)
+@probe("tools.call-each", AVAILABLE, EXECUTION_ERROR, CONFORMS, TEXT_COPY, EMBEDDED, FALLBACK)
 def results(bench: Bench) -> None:
     """Each tool that may be called, with the smallest arguments. The shape of its result is the wire invariant's."""
     count = 0
@@ -114,6 +118,7 @@ def results(bench: Bench) -> None:
             judge_text_copy(bench, tool, call)
         if isinstance(call.result, dict):
             _judge_embedded(bench, tool, call)
+        _judge_fallback(bench, tool, call)
     if not count:
         raise Unavailable("no tool that was called has answered")
     ledger = bench.ledger
@@ -149,6 +154,21 @@ def _judge_error(bench: Bench, tool: Json, call: Call) -> None:
         )
 
 
+def _judge_fallback(bench: Bench, tool: Json, call: Call) -> None:
+    """A client without extensions gets core results, also from a server that has extensions."""
+    kind = call.result.get("resultType", "complete") if isinstance(call.result, dict) else "complete"
+    if kind not in ("complete", "input_required"):
+        bench.ledger.broke(
+            FALLBACK,
+            f"tool {tool.get('name')!r} answers in the manner of an extension that the client did not declare",
+            expected="a result of type complete or input_required, or an error",
+            actual=shown(call),
+            frames=call.proof,
+        )
+    elif bench.survey.declares("extensions"):
+        bench.ledger.held(FALLBACK)
+
+
 def _judge_embedded(bench: Bench, tool: Json, call: Call) -> None:
     content = call.result.get("content")
     blocks = content if isinstance(content, list) else []
@@ -164,53 +184,6 @@ def _judge_embedded(bench: Bench, tool: Json, call: Call) -> None:
         actual=shown(call),
         frames=call.proof,
     )
-
-
-def _is_request(frame: Frame) -> bool:
-    message = frame.message
-    return frame.origin == "target" and isinstance(message, dict) and "method" in message and "id" in message
-
-
-@probe(
-    "tools.effects",
-    *ASKING,
-    "tools/list-change-announced",
-    "resources/list-change-announced",
-    "prompts/list-change-announced",
-    "resources/update-announced",
-)
-def effects(bench: Bench) -> None:
-    """Each tool that may be called, by a client with every capability, between two looks at lists and resources.
-
-    What the server asks of the client meanwhile is the invariants' to judge.
-    """
-    session = bench.session
-    start = session.position
-    uris = _subscribe(bench)
-    before = look(bench, uris)
-    listening = hears_announcements(session)
-    proof = [frame for _, call in call_each(bench) for frame in call.proof]
-    session.hear_out()
-    after = look(bench, uris)
-    if after != before:
-        session.listen(session.limits.quiet)
-    for uri in uris:
-        session.request("resources/unsubscribe", {"uri": uri})
-    if listening:
-        judge_announcements(bench, before, after, start, proof)
-    asked = sum(map(_is_request, session.since(start)))
-    for requirement in ASKING:
-        times = "only once" if asked else "the client for nothing"
-        bench.ledger.inconclusive(requirement, f"the tools that were called ask {times}")
-    bench.ledger.inconclusive("resources/update-announced", "no tool that was called changed a listed resource")
-
-
-def _subscribe(bench: Bench) -> list[str]:
-    if not bench.survey.declares("resources.subscribe") or bench.session.revision.era != "handshake":
-        return []
-    uris = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)][:10]
-    calls = [bench.session.request("resources/subscribe", {"uri": uri}) for uri in uris]
-    return [uri for uri, call in zip(uris, calls, strict=True) if isinstance(call.result, dict)]
 
 
 @probe("tools.missing-arguments", VALIDATED, INPUT_ERROR)

@@ -8,44 +8,43 @@ from pathlib import Path
 from junit_xml import TestCase, TestSuite, to_xml_report_string
 
 from conformance.events import Event, Finished
-from conformance.model import Judged, Report, Run, Severity, Verdict
+from conformance.model import Judged, Report, Run, Verdict
 from conformance.reporters.report_file import ReportFile
 from conformance.reporters.words import finding_text, shortened, visible
-
-SKIPPED = (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE, Verdict.BLOCKED)
+from conformance.verdicts import outcome
 
 
 class JunitReporter:
     """Writes the report when the run is finished. What weighs at least `fail_on` is a failure."""
 
     def __init__(self, path: Path, fail_on: str = "violation") -> None:
-        self._threshold = Severity(fail_on).rank
+        self._fail_on = fail_on
         self._file = ReportFile(path)
 
     def consume(self, event: Event) -> None:
         """Write the report."""
         if isinstance(event, Finished):
-            self._file.write(as_xml(event.report, self._threshold) + "\n")
+            self._file.write(as_xml(event.report, self._fail_on) + "\n")
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
 
-def as_xml(report: Report, threshold: int) -> str:
-    """The report as an XML document in ASCII; severities of rank `threshold` and above are failures."""
-    suites = [_suite(run, report, threshold) for run in report.runs]
+def as_xml(report: Report, fail_on: str) -> str:
+    """The report as an XML document in ASCII; what weighs at least `fail_on` is a failure."""
+    suites = [_suite(run, report, fail_on) for run in report.runs]
     if not suites:
         suites = [_problem(report)]
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + str(to_xml_report_string(suites, prettyprint=False))
 
 
-def _suite(run: Run, report: Report, threshold: int) -> TestSuite:
+def _suite(run: Run, report: Report, fail_on: str) -> TestSuite:
     prefix = f"mcp-conform.{run.revision}.{run.transport}"
     cases = []
     for judged in run.verdicts:
         case = TestCase(judged.requirement.id, f"{prefix}.{judged.requirement.area}", judged.seconds)
-        _tell(case, judged, threshold)
+        _tell(case, judged, fail_on)
         cases.append(case)
     properties = {
         "server.name": run.server.get("name", ""),
@@ -62,15 +61,15 @@ def _suite(run: Run, report: Report, threshold: int) -> TestSuite:
     )
 
 
-def _tell(case: TestCase, judged: Judged, threshold: int) -> None:
-    reason = visible(judged.reason)
-    if judged.verdict in SKIPPED:
+def _tell(case: TestCase, judged: Judged, fail_on: str) -> None:
+    reason, result = visible(judged.reason), outcome(judged, fail_on)
+    if result == "skipped":
         case.add_skipped_info(f"{judged.verdict}: {reason}")
-    elif judged.verdict is Verdict.BROKEN:
+    elif result == "error":
         case.add_error_info(f"mcp-conform itself failed: {reason}", error_type="broken")
     elif judged.verdict is Verdict.FAILED and judged.severity is not None:
         text = _lines(finding_text(judged))
-        if judged.severity.rank >= threshold:
+        if result == "failed":
             message = visible(shortened(judged.findings[0].message, 400)) if judged.findings else reason
             case.add_failure_info(message or judged.requirement.id, text, judged.severity.value)
         else:

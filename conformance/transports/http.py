@@ -1,8 +1,9 @@
-"""Streamable HTTP: each message is an exchange of its own, served by a thread; the answer is one body or a stream."""
+"""Streamable HTTP: each message is an exchange of its own, in a thread; the answer is one body or a stream."""
 
 from __future__ import annotations
 
 import contextlib
+import queue
 import socket
 import threading
 import time
@@ -44,12 +45,13 @@ class HttpTransport:
         self._server = server
         self._limits = limits
         self._inbox = Inbox()
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._next = 0
+        self._under_way: dict[int, str] = {}
+        self._work: queue.SimpleQueue[tuple[int, str, bytes, dict[str, str]] | None] = queue.SimpleQueue()
+        self._workers = 0
         self._closed = False
         self._sockets: set[socket.socket] = set()
-        self._slots = threading.Semaphore(MAX_IN_FLIGHT)
-        self._threads: dict[threading.Thread, str] = {}
         self._client = httpx2.Client(
             timeout=httpx2.Timeout(None, connect=limits.start),
             follow_redirects=False,
@@ -71,17 +73,15 @@ class HttpTransport:
 
     def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
         """Begin an exchange."""
-        with self._lock:
+        with self._changed:
             self._next += 1
-            exchange = self._next
-            if self._closed:
-                return exchange
-            thread = threading.Thread(
-                target=self._exchange, args=(exchange, method, data, dict(headers or {})), daemon=True
-            )
-            self._threads[thread] = method
-            thread.start()
-        return exchange
+            if not self._closed:
+                self._under_way[self._next] = method
+                self._work.put((self._next, method, data, dict(headers or {})))
+                if len(self._under_way) > self._workers and self._workers < MAX_IN_FLIGHT:
+                    self._workers += 1
+                    threading.Thread(target=self._serve, daemon=True).start()
+            return self._next
 
     def write(self, data: bytes) -> None:
         """POST the bytes."""
@@ -96,12 +96,12 @@ class HttpTransport:
 
         A GET is not waited for, since it listens for as long as the session lasts.
         """
-        self._join(self._limits.quiet, listening=False)
+        self._await_exchanges(self._limits.quiet, but="GET")
         self._inbox.put(Ended(time.monotonic(), "the client closed the connection"))
 
     def close(self) -> Ending:
         """Break off what is still under way."""
-        with self._lock:
+        with self._changed:
             self._closed = True
             sockets, self._sockets = self._sockets, set()
         self._inbox.open_wide()
@@ -111,7 +111,9 @@ class HttpTransport:
             # Closing alone does not wake a thread that reads from it.
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-        self._join(1.0)
+        self._await_exchanges(1.0)
+        for _ in range(self._workers):
+            self._work.put(None)
         with contextlib.suppress(Exception):
             self._client.close()
         return Ending("remote")
@@ -124,26 +126,25 @@ class HttpTransport:
 
     def _server_ended(self, fate: str) -> None:
         # What it had sent before may still be on its way.
-        self._join(self._limits.quiet)
+        self._await_exchanges(self._limits.quiet)
         if not self._closed:
             self._inbox.put(Ended(time.monotonic(), fate))
 
-    def _join(self, seconds: float, *, listening: bool = True) -> None:
-        deadline = time.monotonic() + seconds
-        with self._lock:
-            threads = [thread for thread, method in self._threads.items() if listening or method != "GET"]
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+    def _await_exchanges(self, seconds: float, but: str = "") -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: all(method == but for method in self._under_way.values()), seconds)
 
-    def _exchange(self, exchange: int, method: str, data: bytes, headers: dict[str, str]) -> None:
-        try:
-            with self._slots:
+    def _serve(self) -> None:
+        while (job := self._work.get()) is not None:
+            exchange, method, data, headers = job
+            try:
                 reason = self._speak(exchange, self.url, method, data, headers)
-        except Exception as error:
-            reason = self._explain(error)
-        self._inbox.put(Ended(time.monotonic(), reason, exchange))
-        with self._lock:
-            del self._threads[threading.current_thread()]
+            except Exception as error:
+                reason = self._explain(error)
+            with self._changed:
+                del self._under_way[exchange]
+                self._inbox.put(Ended(time.monotonic(), reason, exchange))
+                self._changed.notify_all()
 
     def _speak(self, exchange: int, url: str, method: str, data: bytes, headers: dict[str, str]) -> str:
         """One request and its answer; says how the answer ended."""
@@ -189,7 +190,7 @@ class HttpTransport:
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
         connection = info["return_value"].get_extra_info("socket")
-        with self._lock:
+        with self._changed:
             self._sockets = {known for known in self._sockets if known.fileno() >= 0} | {connection}
             closed = self._closed
         if closed:

@@ -1,0 +1,99 @@
+"""The second front: pytest reports what the command line reports, from the same engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from test_matrix import REFERENCE, Fault, faults
+
+from conformance.checks import checks
+
+REVISION = "2025-11-25"
+SERVER = " ".join(REFERENCE)
+
+
+def run(module: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """One of the fronts, as a user would start it."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def outcomes(file: Path) -> dict[str, str]:
+    """Requirement id → passed, failed, skipped or error, out of a JUnit file of either front."""
+    found = {}
+    for case in ET.parse(file).getroot().iter("testcase"):
+        name = case.attrib["name"].rpartition("::")[2]
+        told = [child.tag for child in case if child.tag in ("failure", "skipped", "error")]
+        found[name] = {"failure": "failed"}.get(told[0], told[0]) if told else "passed"
+    return found
+
+
+def by_command_line(folder: Path, server: str, *only: str) -> dict[str, str]:
+    """What the command line says."""
+    arguments = ["--server", server, "--call-tools", "all", "--revision", REVISION, "--junit", "cli.xml"]
+    run("conformance", *arguments, *(w for name in only for w in ("--only", name)), cwd=folder)
+    return outcomes(folder / "cli.xml")
+
+
+def by_pytest(folder: Path, server: str, *only: str) -> dict[str, str]:
+    """What pytest says."""
+    arguments = ["--mcp-server", server, "--mcp-call-tools", "all", "--mcp-revision", REVISION]
+    only_options = [w for name in only for w in ("--mcp-only", name)]
+    done = run("pytest", *arguments, *only_options, "-p", "no:cacheprovider", "--junit-xml", "pytest.xml", cwd=folder)
+    assert (folder / "pytest.xml").exists(), done.stdout + done.stderr
+    return outcomes(folder / "pytest.xml")
+
+
+def test_both_fronts_say_the_same_of_the_correct_server(tmp_path: Path) -> None:
+    said = by_command_line(tmp_path, SERVER)
+    assert said == by_pytest(tmp_path, SERVER)
+    assert set(said.values()) == {"passed", "skipped"}
+
+
+def shown_here() -> list[Fault]:
+    """Faults whose own requirement is checked, over stdio in the revision of these tests."""
+    return [
+        fault
+        for fault in faults()
+        if fault.requirements[0] in checks() and REVISION in fault.revisions and "stdio" in fault.transports
+    ]
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("fault", shown_here(), ids=lambda fault: fault.name)
+def test_both_fronts_say_the_same_of_a_faulty_server(fault: Fault, tmp_path: Path) -> None:
+    server = f"{SERVER} --fault {fault.name}"
+    said = by_command_line(tmp_path, server, fault.requirements[0])
+    assert said == by_pytest(tmp_path, server, fault.requirements[0])
+
+
+def test_a_violation_is_a_failed_test_that_shows_the_finding_without_a_traceback(tmp_path: Path) -> None:
+    done = run("pytest", "--mcp-server", f"{SERVER} --fault version-member-number", "--mcp-revision", REVISION,
+               "--mcp-only", "jsonrpc/version-member", "-p", "no:cacheprovider", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 1
+    assert "jsonrpc/version-member" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_the_plugin_stays_out_of_a_run_without_its_options(tmp_path: Path) -> None:
+    (tmp_path / "test_other.py").write_text("def test_other(): pass\n")
+    done = run("pytest", "-p", "no:cacheprovider", cwd=tmp_path)
+    assert "1 passed" in done.stdout
+
+
+def test_a_server_that_does_not_exist_is_wrong_use(tmp_path: Path) -> None:
+    done = run("pytest", "--mcp-server", "no-such-command", "-p", "no:cacheprovider", cwd=tmp_path)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "no-such-command" in done.stdout + done.stderr
+
+
+def test_a_report_of_the_command_line_is_json_of_version_1(tmp_path: Path) -> None:
+    run("conformance", "--server", SERVER, "--only", "lifecycle", "--json", "report.json", cwd=tmp_path)
+    assert json.loads((tmp_path / "report.json").read_text())["report"] == 1
