@@ -138,7 +138,7 @@ class _Player:
             self._judge_silence(expectation, start)
             return
         if expectation.subject == "response":
-            self._judge_response(expectation, step, call)
+            self._judge_response(expectation, step, call, start)
             return
         if expectation.subject == "notifications":
             self.session.hear_out()
@@ -151,16 +151,22 @@ class _Player:
         value: Json = head.status if expectation.subject == "status" else dict(head.headers)
         self._compare(expectation, value, (*self._ours(start), head))
 
-    def _judge_response(self, expectation: Expectation, step: Step, call: Call | None) -> None:
+    def _judge_response(self, expectation: Expectation, step: Step, call: Call | None, start: int) -> None:
         if call is not None and call.answers:
             self._compare(expectation, call.response, call.proof)
             return
-        proof = self._frames(self.session.position) if call is None else call.proof
+        proof = self._frames(start) if call is None else call.proof
+        status = call.head.status if call is not None and call.head is not None else None
         if match(expectation.pattern, ABSENT, self.saved) is None or expectation.silence == "allowed":
             self.bench.ledger.held(expectation.requirement)
         elif expectation.silence == "inconclusive":
             lost = call.lost if call is not None else "no answer came"
             self.bench.ledger.inconclusive(expectation.requirement, f"the server did not answer ({lost})")
+        elif status is not None and status >= 400:
+            why = f"{step.method} is refused with HTTP status {status} and no JSON-RPC response"
+            self.bench.ledger.inconclusive(expectation.requirement, why)
+        elif step.illegal and not self.session.alive:
+            raise Stop(self.session.ended.reason if self.session.ended else "the session is closed", blocked=True)
         elif step.illegal:
             self._broke(expectation, "a response", call.lost if call is not None else "silence", proof)
         elif call is not None and call.method in MAY_TAKE_LONG and self.session.alive:

@@ -31,6 +31,9 @@ def answered(bench: Bench, call: Call, *requirements: str) -> bool:
             bench.ledger.inconclusive(requirement, why)
         elif any(_misdirected(frame, call) for frame in bench.session.since(call.sent.number)):
             bench.ledger.block(requirement, "jsonrpc/response-id-echoed")
+        elif not bench.session.alive:
+            ended = bench.session.ended
+            bench.ledger.block(requirement, ended.reason if ended else UNANSWERED)
         elif call.sent.illegal:
             bench.ledger.broke(
                 requirement,

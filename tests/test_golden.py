@@ -1,0 +1,64 @@
+"""Golden reports of the reference server with a fault: `reports/example/`, as README shows them.
+
+`python tests/test_golden.py` writes them anew; look at the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parent.parent / "reports" / "example"
+SERVER = f"{sys.executable} -m conformance.reference --fault structured-content-wrong"
+OPTIONS = ["--call-tools", "all", "--revision", "2025-11-25", "--only", "tools"]
+FILES = ("report.json", "junit.xml", "terminal.txt")
+
+MASKS = (
+    (re.escape(sys.executable), "python"),
+    (r'"(seconds|at)": [0-9.e-]+', r'"\1": 0.0'),
+    (r'"(started|timestamp)": "[^"]*"', r'"\1": "2026-01-01T00:00:00Z"'),
+    (r' (time|timestamp)="[^"]*"', r' \1="0"'),
+    (r"\b\d+\.\d+ s\b", "0.0 s"),
+    (r" +(?=0\.0 s)", " "),
+)
+"""What differs from run to run, and what stands for it."""
+
+
+def masked(text: str) -> str:
+    """`text` without what differs from run to run."""
+    for pattern, instead in MASKS:
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+def written(folder: Path) -> dict[str, str]:
+    """The three reports of a run, as the command line gives them to a pipe."""
+    reports = ["--json", str(folder / "report.json"), "--junit", str(folder / "junit.xml")]
+    command = [sys.executable, "-m", "conformance", "--server", SERVER, *OPTIONS, *reports]
+    environment = {**os.environ, "COLUMNS": "110"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    (folder / "terminal.txt").write_text(done.stdout)
+    return {name: masked((folder / name).read_text()) for name in FILES}
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        return written(Path(folder))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_report_is_as_published(name: str, reports: dict[str, str]) -> None:
+    assert reports[name] == (EXAMPLE / name).read_text()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        for file, text in written(Path(place)).items():
+            (EXAMPLE / file).write_text(text)
