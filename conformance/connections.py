@@ -42,6 +42,7 @@ class Connections:
         self._open: set[Transport] = set()
         self._servers: list[RunningServer] = []
         self._shared: RunningServer | None = None
+        self._starting = threading.Lock()
         self._closed = False
 
     def expect(self, processes: int) -> None:
@@ -131,16 +132,24 @@ class Connections:
     def _server(self, own_process: bool) -> RunningServer | None:
         if not self.target.command:
             return None
+        if own_process:
+            return self._start_server()
+        with self._starting:
+            if self._shared is None or not self._shared.running:
+                self._shared = self._start_server()
+            return self._shared
+
+    def _start_server(self) -> RunningServer:
+        # Not under the lock: starting takes long, and closing must not wait for it.
+        server = RunningServer(self.target, self.limits)
         with self._lock:
             self._refuse_if_closed()
-            if not own_process and self._shared is not None and self._shared.running:
-                return self._shared
-            server = RunningServer(self.target, self.limits)
             self._servers.append(server)
-            server.start()
             self.started += 1
-            if not own_process:
-                self._shared = server
+        server.start()
+        if self._closed:
+            server.end()
+        self._refuse_if_closed()
         return server
 
     def _adopt(self, transport: Transport) -> None:

@@ -69,11 +69,14 @@ def _diagnosis(stage: Stage) -> str:
     session = stage.session
     if not session.alive or session.transport.name != "stdio":
         return ""
-    if _reads_content_length(stage):
+    if begun := session.transport.unfinished():
+        return f"; it began a line and did not end it: {begun[:100].decode('utf-8', 'backslashreplace')}"
+    said = [line for line in session.transport.stderr().splitlines() if line.strip()][-3:]
+    heard = any(frame.origin == "target" for frame in session.trace)
+    if not heard and _reads_content_length(stage):
         return (
             "; it wants Content-Length headers, as the Language Server Protocol does: MCP frames messages by newlines"
         )
-    said = [line for line in session.transport.stderr().splitlines() if line.strip()][-3:]
     return f"; its stderr ends with: {' | '.join(said)[-600:]}" if said else "; its stderr is empty"
 
 

@@ -142,10 +142,7 @@ class ServerProcess:
             how = "terminated" if self._ended_by(signal.SIGTERM) else "killed"
             if how == "killed":
                 self._ended_by(signal.SIGKILL)
-        deadline = time.monotonic() + self._limits.quiet
-        while (left := self._left_behind()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        orphans = tuple(_end_all(left))
+        orphans = self._end_orphans()
         if self.popen.stdin is not None:
             with contextlib.suppress(OSError):
                 self.popen.stdin.close()
@@ -180,9 +177,29 @@ class ServerProcess:
                     if len(self._tail) > 2 * STDERR_TAIL:
                         del self._tail[:-STDERR_TAIL]
 
-    def _left_behind(self) -> list[psutil.Process]:
-        others = self._family | _group(self.popen.pid)
-        return [process for process in others if process.pid != self.popen.pid and _lives(process)]
+    def _end_orphans(self) -> tuple[str, ...]:
+        """Kill what is still there after `limits.quiet` seconds, and what that started; the command lines."""
+        for process in self._left_behind(self._limits.quiet):
+            with contextlib.suppress(psutil.Error):
+                self._family |= {process, *process.children(recursive=True)}
+        ended = []
+        for process in self._left_behind(0.0):
+            with contextlib.suppress(psutil.Error):
+                name = " ".join(process.cmdline()) or process.name()
+                process.kill()
+                ended.append(name)
+        self._left_behind(self._limits.shutdown)
+        return tuple(sorted(ended))
+
+    def _left_behind(self, patience: float) -> list[psutil.Process]:
+        """The other processes of the group and the family that live, after at most `patience` seconds to end."""
+        deadline = time.monotonic() + patience
+        while True:
+            others = self._family | _group(self.popen.pid)
+            left = [process for process in others if process.pid != self.popen.pid and _lives(process)]
+            if not left or time.monotonic() >= deadline:
+                return left
+            time.sleep(0.01)
 
 
 class RunningServer:
@@ -355,18 +372,3 @@ def _lives(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
-
-
-def _end_all(processes: Iterable[psutil.Process]) -> list[str]:
-    """Kill the processes and what they started; the command lines of all of them."""
-    doomed = set(processes)
-    for process in tuple(doomed):
-        with contextlib.suppress(psutil.Error):
-            doomed |= set(process.children(recursive=True))
-    ended = []
-    for process in doomed:
-        with contextlib.suppress(psutil.Error):
-            name = " ".join(process.cmdline()) or process.name()
-            process.kill()
-            ended.append(name)
-    return sorted(ended)

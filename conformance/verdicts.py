@@ -96,7 +96,8 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
         return Verdict.BLOCKED, facts.blocked_by
     if identifier in ledger.open:
         return Verdict.INCONCLUSIVE, ledger.open[identifier]
-    return Verdict.INCONCLUSIVE, requirement.needs or "nothing that the server did put it to the test"
+    needs = requirement.needs
+    return Verdict.INCONCLUSIVE, f"it takes: {needs}" if needs else "nothing that the server did put it to the test"
 
 
 TIMED = ("no answer within", "it still ran", "it took")

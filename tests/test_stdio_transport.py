@@ -179,8 +179,9 @@ def test_a_line_of_200_mb_is_cut_and_memory_stays_bounded(start: Start) -> None:
     assert peak < 40 * MIB
 
 
-def test_megabytes_on_stderr_block_nobody_and_the_last_64_kib_are_kept(start: Start) -> None:
-    transport = start(f"import sys; sys.stderr.write('x' * {5 * MIB} + 'the end'); print('ready'); sys.exit(1)")
+@pytest.mark.parametrize("size", [100 * 1024, 5 * MIB])
+def test_megabytes_on_stderr_block_nobody_and_the_last_64_kib_are_kept(start: Start, size: int) -> None:
+    transport = start(f"import sys; sys.stderr.write('x' * {size} + 'the end'); print('ready'); sys.exit(1)")
     assert line(transport) == b"ready"
     assert end(transport).reason.endswith("xxxxthe end")
     assert len(transport.stderr()) == 64 * 1024
@@ -249,14 +250,19 @@ def test_a_dead_server_is_noticed_though_its_child_holds_stdout(start: Start) ->
     reason = end(transport).reason
     assert reason.startswith("the server exited with code 1; its stderr ends with: out of luck")
     assert reason.endswith("; something that it started still holds its stdout")
-    assert transport.close().how == "died"
+    ending = transport.close()
+    assert (ending.how, len(ending.orphans)) == ("died", 1)
 
 
-def test_a_launcher_that_leaves_with_0_may_let_another_process_serve(start: Start) -> None:
-    command = ("sh", "-c", f"exec 3<&0; {shlex.join((sys.executable, '-c', ECHO))} <&3 & exit 0")
+def test_a_launcher_that_leaves_with_0_may_let_another_process_serve(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.transports.stdio.SETTLE", 0.02)
+    command = ("sh", "-c", f"exec 3<&0; {shlex.join((sys.executable, '-c', ECHO))} <&3 2>/dev/null & exit 0")
     transport = start(command=command)
     assert transport._process is not None
     assert transport._process.wait(PATIENCE)
+    assert transport.receive(0.5) is None
     transport.send(b"still here")
     assert line(transport) == b"still here"
     transport.close()

@@ -89,5 +89,6 @@ def refusal(method: str, call: Call) -> str:
     if call.answers:
         return f"{method} is answered by a result that is no object"
     if call.head is not None and call.head.status is not None:
-        return f"{method} is answered by HTTP status {call.head.status} without a JSON-RPC response"
+        kind = call.head.headers.get("content-type", "no content")
+        return f"{method} is answered by HTTP status {call.head.status} ({kind}) without a JSON-RPC response"
     return f"{method} is not answered: {call.lost}"

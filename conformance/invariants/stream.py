@@ -126,7 +126,8 @@ class Stream(Watcher):
                 ceiling=Severity.WARNING,
             )
             return
-        if len(frame.data) >= MAX_LINE or _beyond_us(frame.data):
+        message_like = frame.data.lstrip()[:1] in (b"{", b"[")
+        if message_like and (len(frame.data) >= MAX_LINE or _beyond_us(frame.data)):
             self.ledger.inconclusive(STDOUT, "a line was too long or too deep for mcp-conform to read")
             return
         self._series.append(frame)

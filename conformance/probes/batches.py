@@ -4,41 +4,56 @@ from __future__ import annotations
 
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.outcome import UNANSWERED, shown, stray
+from conformance.probes.outcome import shown, stray
 from conformance.session import Call, Session
 
 ACCEPTED = "jsonrpc/batch-accepted"
 AS_ARRAY = "jsonrpc/batch-answered-as-array"
 EMPTY = "jsonrpc/empty-batch-refused"
 UNANSWERED_BATCH = "jsonrpc/batch-of-notifications-unanswered"
-NOTE: Json = {"jsonrpc": "2.0", "method": "notifications/mcp-conform-unknown"}
+NOTE: Json = {
+    "jsonrpc": "2.0",
+    "method": "notifications/cancelled",
+    "params": {"requestId": "mcp-conform-none", "reason": "there is no such request"},
+}
 
 
 @probe("jsonrpc.batches", ACCEPTED, AS_ARRAY, EMPTY, UNANSWERED_BATCH)
 def batches(bench: Bench) -> None:
-    """A batch of two requests and a notification, one of notifications only, and an empty one."""
-    session, ledger = bench.session, bench.ledger
-    pings = [{"jsonrpc": "2.0", "id": f"mcp-conform-batch-{which}", "method": "ping"} for which in "ab"]
-    calls = session.batch([*pings, NOTE])
-    for call in calls:
-        call.excused = True  # this probe tells what became of it
-    session.wait(*calls)
-    if not all(isinstance(call.result, dict) for call in calls):
-        fault = next(call for call in calls if not isinstance(call.result, dict))
-        ledger.broke(
-            ACCEPTED,
-            "a batch of requests is not accepted",
-            expected="a result for each of the two pings, as an array or one by one",
-            actual=_reaction(session, fault),
-            frames=(calls[0].sent, *(frame for call in calls for frame in call.answers)),
-        )
+    """Two requests; two requests and a notification; notifications only; nothing."""
+    alone = _accepted(bench, _pings("ab"), "a batch of two requests is not answered")
+    if alone is None:
         for requirement in (AS_ARRAY, EMPTY, UNANSWERED_BATCH):
-            ledger.block(requirement, ACCEPTED)
+            bench.ledger.block(requirement, ACCEPTED)
         return
-    ledger.held(ACCEPTED)
-    _form_of_answers(bench, calls)
+    _form_of_answers(bench, alone)
+    _accepted(bench, [*_pings("cd"), NOTE], "a batch of two requests and a notification is not answered")
     _notifications_only(bench)
     _empty(bench)
+
+
+def _pings(names: str) -> list[Json]:
+    return [{"jsonrpc": "2.0", "id": f"mcp-conform-batch-{name}", "method": "ping"} for name in names]
+
+
+def _accepted(bench: Bench, messages: list[Json], otherwise: str) -> list[Call] | None:
+    """The calls of a batch each of whose requests got a result; None, and a finding, if not."""
+    calls = bench.session.batch(messages)
+    for call in calls:
+        call.excused = True  # this probe tells what became of it
+    bench.session.wait(*calls)
+    failed = next((call for call in calls if not isinstance(call.result, dict)), None)
+    if failed is None:
+        bench.ledger.held(ACCEPTED)
+        return calls
+    bench.ledger.broke(
+        ACCEPTED,
+        otherwise,
+        expected="a result for each of the two pings, as an array or one by one",
+        actual=_reaction(bench.session, failed),
+        frames=(calls[0].sent, *(frame for call in calls for frame in call.answers)),
+    )
+    return None
 
 
 def _reaction(session: Session, call: Call) -> str:
@@ -69,7 +84,8 @@ def _notifications_only(bench: Bench) -> None:
     session.batch([NOTE, NOTE])
     sentinel = session.hear_out()
     if sentinel is None or not sentinel.answers:
-        bench.ledger.block(UNANSWERED_BATCH, UNANSWERED)
+        _killed(bench, ACCEPTED, "the server does not survive a batch of notifications", start, sentinel)
+        bench.ledger.block(UNANSWERED_BATCH, ACCEPTED)
         return
     responses = [f for f in session.since(start) if _answers_notifications(f, sentinel)]
     if not responses:
@@ -91,12 +107,32 @@ def _answers_notifications(frame: Frame, sentinel: Call) -> bool:
     return frame.origin == "target" and array and not refused
 
 
+def _killed(bench: Bench, requirement: str, what: str, start: int, sentinel: Call | None) -> None:
+    if sentinel is not None:
+        sentinel.excused = True  # it is unanswered for this very cause
+    ended = bench.session.ended
+    bench.ledger.broke(
+        requirement,
+        what,
+        expected="the next request is answered",
+        actual=ended.reason if ended else "the next request is not answered",
+        frames=(f for f in bench.session.since(start) if f.origin == "us"),
+        ceiling=Severity.WARNING if requirement == EMPTY else None,
+    )
+
+
 def _empty(bench: Bench) -> None:
     session = bench.session
+    if not session.alive:
+        bench.ledger.block(EMPTY, ACCEPTED)
+        return
     start = session.position
     session.raw(b"[]")
     sentinel = session.hear_out()
-    frames = [f for f in session.since(start) if sentinel is None or _empty_answer(f, sentinel)]
+    if sentinel is None or not sentinel.answers:
+        _killed(bench, EMPTY, "the server does not survive an empty batch", start, sentinel)
+        return
+    frames = [f for f in session.since(start) if _empty_answer(f, sentinel)]
     if not frames:
         bench.ledger.inconclusive(EMPTY, "the server stays silent on an empty batch")
         return

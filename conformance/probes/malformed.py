@@ -42,6 +42,8 @@ def _wrong_frame(bench: Bench, requirement: str, data: bytes, codes: tuple[int, 
     frames = tuple(session.since(start))
     if sentinel is None or not sentinel.answers:
         ended = session.ended
+        if sentinel is not None:
+            sentinel.excused = True  # it is unanswered for this very cause
         bench.ledger.broke(
             requirement,
             "the server did not survive a frame that is no request",

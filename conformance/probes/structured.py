@@ -36,7 +36,15 @@ def breach(schema: Json, value: Json, revision: str) -> str:
         dialects = [DIALECTS.get(str(named).rstrip("#"), "")]
     else:
         dialects = ["Draft202012Validator", *(["Draft7Validator"] if revision < "2025-11-25" else [])]
-    problems = [_breach(dialect, schema, value, named) for dialect in dialects]
+    problems: list[str] = []
+    reason = Undecidable()
+    for dialect in dialects:
+        try:
+            problems.append(_breach(dialect, schema, value, named))
+        except Undecidable as why:
+            reason = why
+    if not problems:
+        raise reason
     return "" if "" in problems else problems[0]
 
 

@@ -90,6 +90,9 @@ class Transport(Protocol):
     def close(self) -> Ending:
         """End the target, for sure, within the time limits: close input, wait, terminate, kill. Idempotent."""
 
+    def unfinished(self) -> bytes:
+        """The beginning of a line that the target has not ended so far."""
+
     def stderr(self) -> str:
         """The tail of what the target wrote to stderr (64 KiB at most), empty if there is none."""
 

@@ -118,6 +118,10 @@ class HttpTransport:
             self._client.close()
         return Ending("remote")
 
+    def unfinished(self) -> bytes:
+        """There are no lines."""
+        return b""
+
     def stderr(self) -> str:
         """The tail of stderr of a server that we started."""
         return self._server.stderr() if self._server is not None else ""

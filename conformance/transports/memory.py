@@ -59,6 +59,10 @@ class MemoryTransport:
         self.end_input()
         return Ending("died") if self._died else Ending("closed", 0)
 
+    def unfinished(self) -> bytes:
+        """There are no lines."""
+        return b""
+
     def stderr(self) -> str:
         """There is none."""
         return ""

@@ -32,6 +32,7 @@ class StdioTransport:
     def __init__(self, target: Target, limits: Limits) -> None:
         self._target = target
         self._limits = limits
+        self._lines = Lines()
         self._inbox = Inbox()
         self._queue: deque[memoryview] = deque()
         self._changed = threading.Condition()
@@ -91,6 +92,10 @@ class StdioTransport:
                 self._ending = self._end()
             return self._ending
 
+    def unfinished(self) -> bytes:
+        """The line that the server has begun."""
+        return self._lines.rest()
+
     def stderr(self) -> str:
         """The tail of stderr."""
         return self._process.stderr() if self._process is not None else ""
@@ -149,7 +154,7 @@ class StdioTransport:
 
     def _read(self, process: ServerProcess) -> None:
         assert process.popen.stdout is not None
-        lines = Lines()
+        lines = self._lines
         put = self._inbox.put
         # Nobody else closes the pipe, so that its number cannot come to stand for another one during a read.
         with contextlib.suppress(OSError), process.popen.stdout as pipe:
@@ -177,6 +182,7 @@ class StdioTransport:
         with self._changed:
             self._changed.wait_for(lambda: self._input_closed or self._over or process.popen.returncode != 0)
         assert process.popen.stdout is not None
+        reason = f"{process.fate()}; something that it started still holds its stdout"
         readable = select.poll()
         with contextlib.suppress(ValueError):  # closed by the reader
             readable.register(process.popen.stdout.fileno(), select.POLLIN)
@@ -184,7 +190,7 @@ class StdioTransport:
             turn = self._turn
             self._reader.join(SETTLE)
             if not readable.poll(0) and turn % 2 and turn == self._turn:
-                self._finish(f"{process.fate()}; something that it started still holds its stdout")
+                self._finish(reason)
 
     def _finish(self, reason: str, partial: bytes = b"") -> None:
         """Put the end into the inbox, once."""

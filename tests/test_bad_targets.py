@@ -1,0 +1,169 @@
+"""What servers with bad manners get: one clear message or finding, an exit status, no hang, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from conformance.target import free_port
+
+BAD = Path(__file__).resolve().parent / "bad_servers.py"
+STDOUT = "transport-stdio/stdout-only-messages"
+EXIT = "transport-stdio/exits-on-stdin-close-implied"
+
+
+def run(*options: str, folder: Path) -> tuple[int, str, dict[str, Any]]:
+    """Exit status, what was printed, and the JSON report."""
+    file = folder / "report.json"
+    command = [sys.executable, "-m", "conformance", *options, "--json", str(file), "--revision", "newest"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout + done.stderr, json.loads(file.read_text()) if file.exists() else {}
+
+
+def against(mode: str, folder: Path, *options: str) -> tuple[int, str, dict[str, Any]]:
+    """A run against a bad server, with short limits and a few cases; afterwards none of its processes is left."""
+    server = f"{sys.executable} {BAD} {mode}"
+    limits = ("--start-timeout", "8", "--timeout", "3")
+    result = run("--server", server, "--only", "transport-stdio", *limits, *options, folder=folder)
+    left = [
+        p for p in psutil.process_iter(["cmdline"]) if {str(BAD), "mcp-conform-orphan"} & set(p.info["cmdline"] or ())
+    ]
+    assert left == []
+    return result
+
+
+def failed(report: dict[str, Any]) -> dict[str, str]:
+    """Requirement → message of its first finding."""
+    return {
+        verdict["requirement"]: verdict["findings"][0]["message"]
+        for each in report["runs"]
+        for verdict in each["verdicts"]
+        if verdict["verdict"] == "failed"
+    }
+
+
+@pytest.mark.parametrize("mode", ["banner", "garbage", "long-line"])
+def test_what_is_no_message_on_stdout_is_a_violation_and_the_rest_is_tested(mode: str, tmp_path: Path) -> None:
+    status, _, report = against(mode, tmp_path)
+    assert status == 1
+    assert set(failed(report)) == {STDOUT}
+    assert report["counts"]["passed"] > 0
+
+
+@pytest.mark.parametrize("mode", ["slow", "stderr-flood"])
+def test_a_server_that_is_slow_to_start_or_noisy_on_stderr_has_no_finding(mode: str, tmp_path: Path) -> None:
+    status, _, report = against(mode, tmp_path)
+    assert (status, failed(report)) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("silent", "answers neither initialize nor server/discover: no answer within 2 s"),
+        ("content-length", "Content-Length"),
+        ("traceback", "RuntimeError: no configuration found"),
+    ],
+)
+def test_a_server_that_cannot_be_tested_is_not_blamed_and_the_cause_is_named(
+    mode: str, said: str, tmp_path: Path
+) -> None:
+    status, printed, report = against(mode, tmp_path, "--start-timeout", "2")
+    assert status == 3
+    assert said in report["problem"]
+    assert said in printed
+    assert report["counts"]["failed"] == 0
+
+
+def test_half_a_line_is_shown_and_is_a_violation_once_the_server_has_left_it_so(tmp_path: Path) -> None:
+    status, _, report = against("half-line", tmp_path, "--start-timeout", "2")
+    assert status == 1
+    assert "began a line and did not end it" in report["problem"]
+    assert set(failed(report)) == {STDOUT}
+
+
+def test_a_flood_on_stdout_is_a_violation_and_ends(tmp_path: Path) -> None:
+    status, _, report = against("stdout-flood", tmp_path, "--start-timeout", "2")
+    assert status == 1
+    assert set(failed(report)) == {STDOUT}
+
+
+def test_a_server_that_ignores_the_end_of_its_input_is_killed_and_warned_of(tmp_path: Path) -> None:
+    status, _, report = against("stubborn", tmp_path)
+    assert status == 0
+    assert set(failed(report)) == {EXIT}
+
+
+def test_a_server_that_leaves_a_process_behind_is_warned_of(tmp_path: Path) -> None:
+    _, _, report = against("forks", tmp_path)
+    assert "leaves processes behind" in failed(report)[EXIT]
+
+
+def test_a_server_that_dies_in_the_middle_breaks_one_rule_and_blocks_the_rest(tmp_path: Path) -> None:
+    server = f"{sys.executable} {BAD} dies"
+    status, _, report = run("--server", server, "--only", "jsonrpc", "--timeout", "3", folder=tmp_path)
+    assert status == 1
+    assert "jsonrpc/every-request-answered-once" in failed(report)
+
+
+def test_a_command_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    status, printed, _ = run("--server", "no-such-command --flag", folder=tmp_path)
+    assert status == 3
+    assert "'no-such-command' was not found" in printed
+
+
+def test_a_url_that_refuses_is_named(tmp_path: Path) -> None:
+    status, printed, _ = run("--url", f"http://127.0.0.1:{free_port()}/mcp", folder=tmp_path)
+    assert status == 3
+    assert "connection refused" in printed
+
+
+def test_a_web_page_is_told_from_a_server(tmp_path: Path) -> None:
+    server = f"{sys.executable} {BAD} html {{port}}"
+    status, printed, _ = run("--server", server, "--url", "http://127.0.0.1:{port}/mcp", folder=tmp_path)
+    assert status == 3
+    assert "text/html" in printed
+
+
+def test_a_pattern_that_matches_nothing_is_wrong_use(tmp_path: Path) -> None:
+    status, printed, report = run("--server", "true", "--only", "nosuch*", folder=tmp_path)
+    assert status == 2
+    assert "nosuch*" in printed
+    assert report == {}
+
+
+def test_an_unwritable_report_is_found_before_the_run(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "conformance",
+        "--server",
+        "no-such-command",
+        "--junit",
+        str(tmp_path / "no" / "x"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+
+
+def test_an_interrupted_run_reports_what_was_learned_and_blames_nobody(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    command = [sys.executable, "-m", "conformance", "--server", f"{sys.executable} -m conformance.reference"]
+    process = subprocess.Popen([*command, "--json", str(file), "--verbose"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert any("jsonrpc/ids" in line for line in process.stdout)
+    process.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + 60
+    process.stdout.read()
+    assert process.wait(max(1, deadline - time.monotonic())) == 3
+    report = json.loads(file.read_text())
+    assert (report["complete"], report["counts"]["failed"]) == (False, 0)
+    assert report["counts"]["passed"] > 0
