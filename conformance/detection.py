@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 
+from conformance.expect import shorten
 from conformance.ledger import Ledger
 from conformance.model import Limits
 from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, Revision
-from conformance.session import NotSpoken
+from conformance.session import Call, NotSpoken
 from conformance.transports import StartError
 from conformance.units import Stage
 
@@ -34,6 +35,7 @@ class Attempt:
     silent: bool = False
     fatal: bool = False
     lost: str = ""
+    call: Call | None = None
     seconds: float = 0.0
 
 
@@ -58,10 +60,43 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
         silent = call is None or (not call.answers and (call.head is None or call.head.status is None))
         if call is not None:
             call.excused = True  # a server that does not open cannot be tested; that is no finding
+            _modern_without_discover(stage, call)
         lost = call.lost + _diagnosis(stage) if silent and call is not None else ""
         why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
-        return Attempt(revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost)
+        return Attempt(revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost, call=call)
     return Attempt(revision, stage, spoken=True, seconds=time.monotonic() - began)
+
+
+def _modern_without_discover(stage: Stage, refused: Call) -> None:
+    """A server that refuses server/discover and serves another request of the stateless era lacks what it must have."""
+    if refused.method != "server/discover" or refused.error is None:
+        return
+    call = stage.session.request("tools/list")
+    if isinstance(call.result, dict) and isinstance(call.result.get("resultType"), str):
+        stage.ledger.broke(
+            "discovery/discover-implemented",
+            "server/discover is refused by a server that serves other requests of the stateless era",
+            expected="a result",
+            actual=shorten(refused.error),
+            frames=(*refused.proof, *call.proof),
+        )
+
+
+def judge_offers(failed: Iterable[Attempt]) -> None:
+    """No version at all was echoed, not even one that the server itself had offered."""
+    answered = {attempt.revision.date: attempt for attempt in failed if attempt.offered and attempt.stage is not None}
+    for first in answered.values():
+        second = answered.get(first.offered)
+        if second is None or second.call is None or first.call is None or second.stage is None:
+            continue
+        second.stage.ledger.broke(
+            "versioning/supported-version-echoed",
+            "the server answers no version by itself, not even one that it offers",
+            expected=f"{first.offered}, which it offered before",
+            actual=second.offered,
+            frames=second.call.proof,
+        )
+        return
 
 
 def _diagnosis(stage: Stage) -> str:
@@ -131,7 +166,10 @@ def _first_then_rest(candidates: Iterable[Revision], begin: Begin, limits: Limit
     yield first
     if first.fatal:
         return
-    for job in [pool.submit(attempt, r, begin, limits) for r in candidates[:-1]]:
+    rest = candidates[:-1]
+    if not first.spoken and first.offered in BY_DATE and BY_DATE[first.offered] not in rest:
+        rest.append(BY_DATE[first.offered])  # is at least its own offer echoed?
+    for job in [pool.submit(attempt, r, begin, limits) for r in rest]:
         yield job.result()
 
 

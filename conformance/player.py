@@ -9,10 +9,9 @@ from conformance.cases import Case, Expectation, Step
 from conformance.expect import ABSENT, Mismatch, match, render
 from conformance.model import Frame, Json
 from conformance.probes import Bench, Probe
+from conformance.probes.outcome import UNANSWERED
 from conformance.session import MAY_TAKE_LONG, Call, How, Session, encode
 from conformance.survey import Unavailable, pick
-
-UNANSWERED = "jsonrpc/every-request-answered-once"
 
 
 class Stop(Exception):

@@ -16,7 +16,7 @@ from conformance import events
 from conformance.cases import Case, Selection, SelectionError, select
 from conformance.checks import cases, checks, judged_by_invariants, probes
 from conformance.connections import Connections
-from conformance.detection import Attempt, attempts, discard
+from conformance.detection import Attempt, attempts, discard, judge_offers
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
 from conformance.model import (
@@ -154,7 +154,9 @@ class Runner:
         options = self.options
         failed: list[Attempt] = []
         for tried in attempts(options.revisions, self.target.transport, self._begin, options.limits, pool):
-            if tried.spoken and tried.stage is not None:
+            if tried.spoken and not self._wanted(tried.revision):
+                discard(tried)
+            elif tried.spoken and tried.stage is not None:
                 self._states.append(self._state(tried))
                 session = tried.stage.session
                 yield events.RevisionFound(tried.revision.date, session.transport.name, session.server)
@@ -165,6 +167,8 @@ class Runner:
         spoken = tuple(state.revision.date for state in self._states)
         for state in self._states:
             state.spoken = spoken
+        if not self._states:
+            judge_offers(failed)
         for tried, ledger in zip(failed, pool.map(discard, failed), strict=True):
             if not self._states and ledger.findings:
                 self._states.append(self._failed_state(tried, ledger))
@@ -174,6 +178,10 @@ class Runner:
             self._problem = _untestable(failed)
         elif insisted:
             self._problem = f"the server does not speak {', '.join(insisted)}"
+
+    def _wanted(self, revision: Revision) -> bool:
+        wanted = self.options.revisions
+        return not wanted or wanted == ("newest",) or revision.date in wanted
 
     def _begin(self, revision: Revision) -> Stage:
         return self._workshop.stage(revision, {}, Ledger(), own_process=False)

@@ -58,6 +58,18 @@ class Survey:
         return place is not False and place is not None
 
     @property
+    def header_arguments(self) -> dict[str, dict[str, str]]:
+        """Tool → argument → the name that `x-mcp-header` gives it, for those that are mirrored in HTTP headers."""
+        marked: dict[str, dict[str, str]] = {}
+        for tool in self.tools:
+            schema = tool.get("inputSchema")
+            properties = schema.get("properties") if isinstance(schema, dict) else None
+            for name, property in properties.items() if isinstance(properties, dict) else ():
+                if isinstance(property, dict) and isinstance(property.get("x-mcp-header"), str):
+                    marked.setdefault(str(tool.get("name")), {})[name] = property["x-mcp-header"]
+        return marked
+
+    @property
     def callable_tools(self) -> list[Json]:
         """Tools that may be called."""
         return [tool for tool in self.tools if self.policy.allows(tool)]

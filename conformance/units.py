@@ -111,7 +111,9 @@ class Workshop:
     def survey(self, state: State, stage: Stage) -> Survey:
         """Take the survey on an open stage."""
         stage.enter(SURVEY)
-        return take(stage.session, state.policy)
+        survey = take(stage.session, state.policy)
+        stage.session.header_arguments = survey.header_arguments
+        return survey
 
     def play(
         self, state: State, cases: Iterable[Case], tell: Report, stage: Stage | None = None, keep: bool = True
@@ -202,6 +204,7 @@ class _Unit:
             return other.session
 
         survey = self.state.survey or Survey({}, self.state.policy)
+        stage.session.header_arguments = survey.header_arguments
         return Bench(stage.session, survey, self.ledger, connect, self.state.spoken, self.state.startup)
 
     def _block(self, case: Case, why: str) -> None:

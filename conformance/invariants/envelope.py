@@ -24,6 +24,7 @@ NO_ID = "jsonrpc/notification-without-id"
 REQUEST_ID = "jsonrpc/server-request-id-valid"
 REUSED = "jsonrpc/server-request-id-not-reused"
 NO_BATCH = "jsonrpc/no-batch-emitted"
+PARSE_ERROR = -32700
 NO_REQUESTS = "jsonrpc/no-server-requests"
 
 
@@ -241,6 +242,8 @@ class Envelope(Watcher):
                 waiting.remove(call)
                 what = f"a response has an id that no request has; it answers {call.method}"
                 self._broke_id(what, call, stray)
+            elif stray.message.get("id") is None and (stray.message.get("error") or {}).get("code") == PARSE_ERROR:
+                continue  # it is about bytes, not about a message
             elif stray.message.get("id") is None and told:
                 self.ledger.broke(
                     SILENT,

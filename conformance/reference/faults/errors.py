@@ -142,7 +142,7 @@ FAULTS = (
     ),
     Fault(
         "missing-params-code",
-        "jsonrpc/invalid-params-refused tools/malformed-call-refused completion/missing-arguments-refused",
+        "jsonrpc/invalid-params-refused tools/malformed-call-refused completion/missing-arguments-refused meta/missing-meta-refused",
         "requests without their required params give -32603",
         code("Invalid params: params.", -32603),
     ),
@@ -161,7 +161,7 @@ FAULTS = (
     ),
     Fault(
         "invalid-request-code",
-        "jsonrpc/invalid-request-code",
+        "jsonrpc/invalid-request-code jsonrpc/empty-batch-refused",
         "JSON that is no message gives -32603",
         code("Invalid request", -32603),
     ),

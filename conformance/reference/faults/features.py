@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 PROGRESS = "notifications/progress"
 LOG = "notifications/message"
+DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 MANY = [f"value {number}" for number in range(101)]
 
 
@@ -94,6 +95,24 @@ def _params(method: str, change: Callable[[Message], Any]) -> Apply:
                 change(request["params"])
 
     return sending(change_params)
+
+
+def _same_again(message: Message, call: Call | None) -> list[Message]:
+    if message.get("method") == "elicitation/create" and "elicitationId" in message["params"]:
+        return [message, {**message, "id": f"{message['id']}-again"}]
+    return [message]
+
+
+def _roots_token(message: Message, call: Call | None) -> None:
+    if message.get("method") == "roots/list":
+        message["params"] = {"_meta": {"progressToken": None}}
+
+
+def _complete_unknown(message: Message, call: Call | None) -> list[Message]:
+    consent = call is not None and call.method == "tools/call" and call.params.get("name") == "ask_consent"
+    if consent and "result" in message and "method" not in message:
+        return [notification("notifications/elicitation/complete", {"elicitationId": "never"}), message]
+    return [message]
 
 
 def _nested(params: Message) -> None:
@@ -310,6 +329,74 @@ FAULTS = (
         "a completion without its argument gives -32603",
         code("Invalid params: params.argument is required", INTERNAL_ERROR),
         since="2025-03-26",
+    ),
+    Fault(
+        "url-relative",
+        "elicitation/url-valid elicitation/url-https elicitation/url-shape",
+        "URL elicitation names a path instead of a URL",
+        _params("elicitation/create", lambda params: params.update(url="/consent") if "url" in params else None),
+        since="2025-11-25",
+    ),
+    Fault(
+        "url-plain-http",
+        "elicitation/url-https",
+        "URL elicitation uses http",
+        _params(
+            "elicitation/create",
+            lambda params: params.update(url="http://example.com/consent") if "url" in params else None,
+        ),
+        since="2025-11-25",
+    ),
+    Fault(
+        "elicitation-id-reused",
+        "elicitation/id-unique",
+        "a URL elicitation is sent twice, with the same elicitationId",
+        sending(_same_again),
+        since="2025-11-25",
+        until="2025-11-25",
+    ),
+    Fault(
+        "samples-with-tools-undeclared",
+        "sampling/tools-need-capability",
+        "sampling requests offer tools, although the client did not declare sampling.tools",
+        _params("sampling/createMessage", lambda params: params.update(tools=[], toolChoice={"mode": "auto"})),
+        since="2025-11-25",
+    ),
+    Fault(
+        "progress-token-null",
+        "progress/server-token-valid sampling/request-shape",
+        "sampling requests carry a progressToken that is null",
+        _params("sampling/createMessage", lambda params: params.update(_meta={"progressToken": None})),
+        until="2025-11-25",
+    ),
+    Fault(
+        "roots-token-null",
+        "roots/request-shape progress/server-token-valid",
+        "roots/list carries a progressToken that is null",
+        sending(_roots_token),
+        until="2025-11-25",
+    ),
+    Fault(
+        "completes-unknown-elicitation",
+        "elicitation/complete-names-known-id",
+        "the end of an elicitation is told for one that never was",
+        sending(_complete_unknown),
+        since="2025-11-25",
+        until="2025-11-25",
+    ),
+    Fault(
+        "schema-draft-07",
+        "json-schema/dialect-2020-12-preferred",
+        "a tool's inputSchema names draft-07",
+        on_item("tools/list", "echo", lambda item: item["inputSchema"].update({"$schema": DRAFT_07})),
+        since="2025-11-25",
+    ),
+    Fault(
+        "meta-prefix-forwards",
+        "meta/prefix-in-reverse-dns",
+        "a _meta key has a domain name in its usual order",
+        on_item("tools/list", "echo", lambda item: item.update(_meta={"example.com/key": True})),
+        since="2025-11-25",
     ),
     Fault(
         "elicits-by-url-undeclared",

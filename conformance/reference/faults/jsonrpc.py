@@ -155,14 +155,14 @@ FAULTS = (
     ),
     Fault(
         "answers-notifications",
-        "jsonrpc/notification-never-answered jsonrpc/valid-messages",
+        "jsonrpc/notification-never-answered jsonrpc/valid-messages jsonrpc/batch-of-notifications-unanswered",
         "notifications but initialized are answered by an error",
         _answer_notifications({"error": {"code": -32601, "message": "Method not found"}}),
         transports="stdio",
     ),
     Fault(
         "acknowledges-notifications",
-        "jsonrpc/notification-never-answered jsonrpc/valid-messages jsonrpc/result-type-present",
+        "jsonrpc/notification-never-answered jsonrpc/valid-messages jsonrpc/result-type-present jsonrpc/batch-of-notifications-unanswered",
         "notifications but initialized are answered by a result",
         _answer_notifications({"result": {}}),
         transports="stdio",

@@ -53,7 +53,7 @@ def _slow_ping() -> Apply:
     pings = count(1)
 
     def run(call: Call, proceed: Proceed) -> Message | None:
-        if next(pings) % 5 == 0:
+        if next(pings) % 7 == 0:
             time.sleep(SLOW_PING)
         return proceed(call)
 
@@ -134,9 +134,11 @@ FAULTS = (
     ),
     Fault(
         "ping-slow",
-        "lifecycle/ping-answered-promptly jsonrpc/every-request-answered-once",
-        f"every fifth ping takes {SLOW_PING:.0f} s",
+        "lifecycle/ping-answered-promptly jsonrpc/every-request-answered-once jsonrpc/undeclared-feature-refused"
+        " transport-stdio/exits-on-stdin-close-implied jsonrpc/parse-error-code jsonrpc/invalid-params-refused tools/malformed-call-refused",
+        f"every seventh ping takes {SLOW_PING:.0f} s",
         _slow_ping(),
+        since="2025-11-25",
         until="2025-11-25",
     ),
     Fault(
@@ -231,7 +233,8 @@ FAULTS = (
     ),
     Fault(
         "extension-forced",
-        "discovery/extension-fallback jsonrpc/result-type-known tools/call-result-shape",
+        "discovery/extension-fallback jsonrpc/result-type-known tools/call-result-shape"
+        " input-required/result-type-marked",
         "tools are answered by the result type of an extension that the client did not declare",
         on_result(("tools/call",), lambda result, call: result.update(resultType="com.example/receipt")),
         since="2026-07-28",

@@ -108,7 +108,7 @@ FAULTS = (
     ),
     Fault(
         "unknown-prompt-succeeds",
-        "prompts/unknown-name-refused",
+        "prompts/unknown-name-refused jsonrpc/invalid-params-refused",
         "a prompt that does not exist has messages",
         forgiving(_unknown, _something),
     ),

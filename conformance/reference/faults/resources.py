@@ -178,7 +178,8 @@ FAULTS = (
     ),
     Fault(
         "listed-not-found",
-        "resources/listed-readable resources/methods-available resources/internal-error-32603",
+        "resources/listed-readable resources/methods-available resources/internal-error-32603"
+        " jsonrpc/invalid-params-refused",
         "no listed resource is found",
         instead("resources/read", _unreadable),
     ),

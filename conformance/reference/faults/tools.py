@@ -235,7 +235,7 @@ FAULTS = (
     Fault(
         "tools-in-any-order",
         "tools/list-order-deterministic pagination/stable-cursors tools/name-unique pagination/cursor-accepted"
-        " tools/list-independent-of-connection",
+        " tools/list-independent-of-connection meta/behaviour-independent-of-client-info",
         "tools come in another order each time",
         instead("tools/list", _other_order),
         since="2026-07-28",
@@ -260,7 +260,7 @@ FAULTS = (
     ),
     Fault(
         "unknown-tool-succeeds",
-        "tools/unknown-tool-refused tools/name-case-sensitive",
+        "tools/unknown-tool-refused tools/name-case-sensitive tools/malformed-call-refused",
         "calling a tool that does not exist succeeds",
         forgiving(_unknown, lambda call: answer("Done.")),
     ),

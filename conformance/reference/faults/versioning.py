@@ -98,12 +98,6 @@ def _discover_first() -> Apply:
     return around(serve)
 
 
-def _initialize_first(call: Call, proceed: Proceed) -> Message | None:
-    if call.revision in STATELESS and call.method != "server/discover":
-        raise RpcError(INVALID_REQUEST, "Invalid request: initialize comes first")
-    return proceed(call)
-
-
 def _unnamed(message: Message, call: Call) -> Message:
     return RpcError(INVALID_PARAMS, "Invalid params").response({"id": message["id"]})
 
@@ -235,17 +229,8 @@ FAULTS = (
         transports="stdio",
     ),
     Fault(
-        "modern-needs-initialize",
-        "versioning/first-request-served versioning/dual-era-serves-modern-requests"
-        " versioning/interleaved-requests-handled tools/methods-available resources/methods-available"
-        " prompts/methods-available",
-        "modern requests but discover are refused",
-        around(_initialize_first),
-        since="2026-07-28",
-    ),
-    Fault(
         "discover-comes-first",
-        "versioning/first-request-served",
+        "versioning/first-request-served versioning/no-connection-affinity",
         "requests before server/discover are refused",
         _discover_first(),
         since="2026-07-28",
