@@ -15,7 +15,7 @@ COMPLETE = (
     "resources",
     "prompts",
 )
-NOT_YET = 999
+NOT_YET = 257
 """The number may only fall: lower it when checks are added."""
 
 

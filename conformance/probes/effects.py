@@ -7,6 +7,7 @@ from conformance.probes import Bench, probe
 from conformance.probes.lists import hears_announcements, judge_announcements, look
 from conformance.probes.tools import call_each
 
+DECLARED = "discovery/only-declared-client-capabilities"
 ASKING = ("jsonrpc/server-request-id-valid", "jsonrpc/server-request-id-not-reused")
 
 
@@ -55,3 +56,11 @@ def _subscribe(bench: Bench) -> list[str]:
     uris = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)][:10]
     calls = [bench.session.request("resources/subscribe", {"uri": uri}) for uri in uris]
     return [uri for uri, call in zip(uris, calls, strict=True) if isinstance(call.result, dict)]
+
+
+@probe("tools.partial-client", DECLARED)
+def partial_client(bench: Bench) -> None:
+    """Each tool that may be called, by a client that declared less than it could. Invariants judge what is asked."""
+    for _ in call_each(bench, talkative=True):
+        pass
+    bench.ledger.inconclusive(DECLARED, "the tools that were called ask the client for nothing")

@@ -30,6 +30,9 @@ from conformance.session import Call
 from conformance.survey import Unavailable, arguments_for
 
 MAX_CALLS = 100
+QUICK = 3.0
+"""Seconds for a call whose result does not count."""
+
 MAX_TIMEOUTS = 3
 FEW = 5
 """How many tools a probe tries that needs only one."""
@@ -87,14 +90,17 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
 def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Call]]:
     """Call each tool that may be called; those that answer. Gives up after MAX_TIMEOUTS tools that do not.
 
-    With `talkative` each call asks for progress and, where requests say that, for logs.
+    With `talkative` each call asks for progress and, where requests say that, for logs; what comes meanwhile counts
+    and not the result, so a tool that takes long is not waited for.
     """
     late = 0
     for number, (tool, params) in enumerate(callable_tools(bench)):
         meta: Json = {"progressToken": f"mcp-conform-{number}"}
         if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
             meta[META + "logLevel"] = "debug"
-        call = bench.session.request("tools/call", {**params, "_meta": meta} if talkative else params)
+        call = bench.session.send("tools/call", {**params, "_meta": meta} if talkative else params)
+        limit = bench.session.limits.answer
+        bench.session.wait(call, timeout=min(limit, QUICK) if talkative else limit)
         if call.answers:
             yield tool, call
             continue

@@ -142,7 +142,8 @@ FAULTS = (
     ),
     Fault(
         "missing-params-code",
-        "jsonrpc/invalid-params-refused tools/malformed-call-refused completion/missing-arguments-refused meta/missing-meta-refused",
+        "jsonrpc/invalid-params-refused tools/malformed-call-refused"
+        " completion/missing-arguments-refused meta/missing-meta-refused",
         "requests without their required params give -32603",
         code("Invalid params: params.", -32603),
     ),

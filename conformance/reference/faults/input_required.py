@@ -73,7 +73,8 @@ FAULTS = (
     ),
     Fault(
         "list-asks-for-input",
-        "input-required/supported-methods-only resources/templates-list-available resources/templates-list-shape discovery/server-info-in-results"
+        "input-required/supported-methods-only resources/templates-list-available"
+        " resources/templates-list-shape discovery/server-info-in-results"
         " pagination/cursor-accepted caching/hints-present",
         "resources/templates/list is answered by input_required",
         on_result(

@@ -162,7 +162,8 @@ FAULTS = (
     ),
     Fault(
         "acknowledges-notifications",
-        "jsonrpc/notification-never-answered jsonrpc/valid-messages jsonrpc/result-type-present jsonrpc/batch-of-notifications-unanswered",
+        "jsonrpc/notification-never-answered jsonrpc/valid-messages jsonrpc/result-type-present"
+        " jsonrpc/batch-of-notifications-unanswered",
         "notifications but initialized are answered by a result",
         _answer_notifications({"result": {}}),
         transports="stdio",

@@ -135,7 +135,8 @@ FAULTS = (
     Fault(
         "ping-slow",
         "lifecycle/ping-answered-promptly jsonrpc/every-request-answered-once jsonrpc/undeclared-feature-refused"
-        " transport-stdio/exits-on-stdin-close-implied jsonrpc/parse-error-code jsonrpc/invalid-params-refused tools/malformed-call-refused",
+        "  transport-stdio/exits-on-stdin-close-implied jsonrpc/parse-error-code"
+        " jsonrpc/invalid-params-refused tools/malformed-call-refused",
         f"every seventh ping takes {SLOW_PING:.0f} s",
         _slow_ping(),
         since="2025-11-25",
