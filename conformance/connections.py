@@ -45,6 +45,10 @@ class Connections:
         self._starting = threading.Lock()
         self._closed = False
 
+    def listen_for(self, seconds: float) -> None:
+        """Windows of silence need not be longer than `seconds`: the target is quick enough."""
+        self.limits = replace(self.limits, quiet=min(self.limits.quiet, max(0.1, seconds)))
+
     def expect(self, processes: int) -> None:
         """`processes` more sessions will be asked for, so that they may be started ahead."""
         with self._lock:

@@ -60,6 +60,9 @@ class Options:
     confirm: bool = True
 
 
+QUIET_STARTS = 4
+"""A window of silence lasts that many times as long as the target takes to start, at most `limits.quiet`."""
+
 INTERRUPTED = "the run was interrupted"
 
 
@@ -167,6 +170,8 @@ class Runner:
         spoken = tuple(state.revision.date for state in self._states)
         for state in self._states:
             state.spoken = spoken
+        if self._states:
+            self._connections.listen_for(QUIET_STARTS * max(state.startup for state in self._states))
         if not self._states:
             judge_offers(failed)
         for tried, ledger in zip(failed, pool.map(discard, failed), strict=True):
