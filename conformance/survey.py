@@ -193,6 +193,16 @@ def _strict_prompt(survey: Survey) -> Json:
     raise Unavailable("no prompt has a required argument")
 
 
+def _completion(survey: Survey) -> Json:
+    for prompt in survey.prompts:
+        listed = prompt.get("arguments")
+        for argument in listed if isinstance(listed, list) else []:
+            if isinstance(argument, dict) and isinstance(argument.get("name"), str):
+                reference = {"type": "ref/prompt", "name": prompt.get("name")}
+                return {"ref": reference, "argument": {"name": argument["name"], "value": ""}}
+    raise Unavailable("no prompt has an argument to complete")
+
+
 PICKS: dict[str, Callable[[Survey], Json]] = {
     "tool-call": _tool_call,
     "tool-call-without-arguments": _bare_tool,
@@ -200,6 +210,7 @@ PICKS: dict[str, Callable[[Survey], Json]] = {
     "tool-name": _tool_name,
     "resource-uri": _resource_uri,
     "prompt-get": _prompt,
+    "completion-of-prompt-argument": _completion,
     "prompt-get-lacking-a-required-argument": _strict_prompt,
 }
 """What `$pick` may name: params or parts of params, made from the survey. Each raises Unavailable."""

@@ -21,6 +21,7 @@ A correct MCP server with every feature, and named faults.
   --path PATH              the path of the HTTP endpoint (/mcp)
   --revisions DATE,…       the revisions to serve ({",".join(REVISIONS)})
   --without FEATURE,…      neither declare nor serve these: {", ".join(FEATURES)}
+  --fixtures               offer also what the official conformance suite asks for by name
   --fault NAME             have this fault; may be repeated
   --list-faults            print the faults, one JSON object a line, and exit
   --help                   print this, and exit
@@ -33,6 +34,7 @@ VALUES = {
     "--revisions": "",
     "--without": "",
 }
+SWITCHES = ("--fixtures",)
 
 
 def main(arguments: list[str]) -> None:
@@ -40,6 +42,10 @@ def main(arguments: list[str]) -> None:
     given, faults = _parse(arguments)
     revisions = _several(given["--revisions"], REVISIONS) or REVISIONS
     server = Server(revisions, _several(given["--without"], FEATURES))
+    if given["--fixtures"]:
+        from conformance.reference.fixtures import install
+
+        install(server)
     if faults:
         from conformance.reference.faults import apply
 
@@ -61,7 +67,7 @@ def main(arguments: list[str]) -> None:
 
 def _parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
     # Importing argparse takes as long as starting this server without it.
-    given, faults, rest = dict(VALUES), list[str](), list(arguments)
+    given, faults, rest = {**VALUES, **dict.fromkeys(SWITCHES, "")}, list[str](), list(arguments)
     while rest:
         name, _, value = rest.pop(0).partition("=")
         if name == "--help":
@@ -72,6 +78,9 @@ def _parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
 
             print(listing())
             sys.exit()
+        if name in SWITCHES:
+            given[name] = "on"
+            continue
         if name != "--fault" and name not in VALUES:
             _wrong(f"unknown argument {name}")
         if not value and not rest:

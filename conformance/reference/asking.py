@@ -27,7 +27,9 @@ FORM: Message = {
 }
 
 
-def _gracefully(ask: Callable[[Call], Message]) -> Callable[[Call, dict[str, Any]], Message]:
+def gracefully(ask: Callable[[Call], Message]) -> Callable[[Call, dict[str, Any]], Message]:
+    """A tool's `run` that gives an error result where the client does not give what it is asked for."""
+
     def run(call: Call, given: dict[str, Any]) -> Message:
         try:
             return ask(call)
@@ -76,10 +78,10 @@ def _roots(call: Call) -> Message:
 
 
 TOOLS = (
-    Tool("ask_name", "Ask the user for a name, by a form", _gracefully(_name), waits=True),
-    Tool("ask_consent", "Ask the user for consent, at a URL", _gracefully(_consent), waits=True),
-    Tool("ask_model", "Ask the client's model to say hello", _gracefully(_model), waits=True),
-    Tool("ask_roots", "Ask the client for its roots", _gracefully(_roots), waits=True),
+    Tool("ask_name", "Ask the user for a name, by a form", gracefully(_name), waits=True),
+    Tool("ask_consent", "Ask the user for consent, at a URL", gracefully(_consent), waits=True),
+    Tool("ask_model", "Ask the client's model to say hello", gracefully(_model), waits=True),
+    Tool("ask_roots", "Ask the client for its roots", gracefully(_roots), waits=True),
 )
 
 EXPECTED: dict[str, Message] = {

@@ -46,9 +46,24 @@ class InputRequired(Exception):
 
 
 class Call:
-    """A request: its id, method and params, who sent it, and the ways back to the client."""
+    """A request: its id, method and params, who sent it, and the ways back to the client.
 
-    __slots__ = ("cancelled", "channel", "client", "id", "message", "meta", "method", "params", "peer", "server")
+    `answers` are those that the client gave to questions of this request and that `requestState` carries on.
+    """
+
+    __slots__ = (
+        "answers",
+        "cancelled",
+        "channel",
+        "client",
+        "id",
+        "message",
+        "meta",
+        "method",
+        "params",
+        "peer",
+        "server",
+    )
 
     def __init__(self, peer: Peer, message: Message, channel: Channel, client: Message) -> None:
         self.server: Server = peer.server
@@ -62,6 +77,7 @@ class Call:
         self.client = client
         self.channel = channel
         self.cancelled = Event()
+        self.answers: Message = {}
 
     @property
     def revision(self) -> str:
@@ -104,7 +120,15 @@ class Call:
         request: Message = {"method": method}
         if params is not None:
             request["params"] = params
-        return self.server.ask(self, key, request)
+        answer: Message = self.ask_all({key: request})[key]
+        return answer
+
+    def ask_all(self, requests: dict[str, Message], with_state: bool = True) -> dict[str, Message]:
+        """The client's answers to several requests of ours, by key. Raises what `ask` raises.
+
+        `with_state` false asks without `requestState`, so that the answers alone are what the client repeats.
+        """
+        return self.server.ask(self, requests, with_state)
 
 
 def missing_capability(call: Call, request: Message) -> Message | None:

@@ -79,7 +79,10 @@ class Session(Peer):
             question.response = response
             question.arrived.set()
 
-    def ask(self, call: Call, key: str, request: Message) -> Message:
+    def ask(self, call: Call, requests: dict[str, Message], with_state: bool) -> dict[str, Message]:
+        return {key: self._ask(call, request) for key, request in requests.items()}
+
+    def _ask(self, call: Call, request: Message) -> Message:
         identity = next(self.server.ids)
         question = self.questions[identity] = _Question()
         call.send({"jsonrpc": "2.0", "id": identity, **request})

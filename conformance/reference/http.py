@@ -95,6 +95,16 @@ class Handler(BaseHTTPRequestHandler):
         self.endpoint = endpoint
         super().__init__(*args)
 
+    def parse_request(self) -> bool:
+        """Read the head of a request; header values lose the whitespace around them (RFC 9110, 5.5)."""
+        if not super().parse_request():
+            return False
+        # http.server strips only what is in front.
+        given, self.headers = self.headers, type(self.headers)()
+        for name, value in given.items():
+            self.headers[name] = value.strip(" \t")
+        return True
+
     def log_message(self, format: str, *args: Any) -> None:
         """Stay quiet: stderr is for trouble."""
 

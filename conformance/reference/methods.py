@@ -108,7 +108,7 @@ def _get_prompt(call: Call) -> Message:
     for argument in prompt.arguments:
         if argument["required"] and argument["name"] not in given:
             raise RpcError(INVALID_PARAMS, f"Missing argument: {argument['name']}")
-    return {"description": prompt.description, "messages": prompt.fill(given)}
+    return {"description": prompt.description, "messages": prompt.messages(call, given)}
 
 
 def _complete(call: Call) -> Message:

@@ -134,8 +134,8 @@ class Peer:
         """Deal with a response of the client; those to nothing are ignored."""
         raise NotImplementedError
 
-    def ask(self, call: Call, key: str, request: Message) -> Message:
-        """The client's answer to `request`, a method and params."""
+    def ask(self, call: Call, requests: dict[str, Message], with_state: bool) -> dict[str, Message]:
+        """The client's answers to `requests`, each a method and params, by key."""
         raise NotImplementedError
 
     def refusal(self, missing: Message) -> Exception:

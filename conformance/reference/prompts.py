@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from conformance.reference.call import Call
     from conformance.reference.wire import Message
 
 # A grey pixel, and two samples of silence.
@@ -36,6 +37,10 @@ class Prompt:
         self.arguments = list(arguments)
         self.completions = completions or {}
 
+    def messages(self, call: Call, given: dict[str, str]) -> list[Message]:
+        """The messages of `prompts/get` with these arguments. Raises RpcError, or whatever ends this attempt."""
+        return self.fill(given)
+
     def described(self) -> Message:
         """The Prompt object of `prompts/list`."""
         value: Message = {"name": self.name, "title": self.title, "description": self.description, "icons": [ICON]}
@@ -48,22 +53,22 @@ def argument(name: str, description: str, required: bool) -> Message:
     return {"name": name, "title": name.capitalize(), "description": description, "required": required}
 
 
-def _user(block: Message) -> Message:
+def user(block: Message) -> Message:
     return {"role": "user", "content": block}
 
 
 def _conversation(values: dict[str, str]) -> list[Message]:
     return [
-        _user(text("What is the capital of France?")),
+        user(text("What is the capital of France?")),
         {"role": "assistant", "content": text("Paris.")},
-        _user({"type": "audio", "data": WAV, "mimeType": "audio/wav"}),
-        _user(text("And of Côte d'Ivoire?\nAnswer in one word.")),
+        user({"type": "audio", "data": WAV, "mimeType": "audio/wav"}),
+        user(text("And of Côte d'Ivoire?\nAnswer in one word.")),
     ]
 
 
 def _review(values: dict[str, str]) -> list[Message]:
     resource = {"uri": "reference://text/readme", "mimeType": "text/plain", "text": "Read me first."}
-    return [_user(text("Review this text.")), _user({"type": "resource", "resource": resource})]
+    return [user(text("Review this text.")), user({"type": "resource", "resource": resource})]
 
 
 def _broken(values: dict[str, str]) -> list[Message]:
@@ -71,25 +76,25 @@ def _broken(values: dict[str, str]) -> list[Message]:
 
 
 PROMPTS = (
-    Prompt("hello", "Say hello", lambda values: [_user(text("Say hello."))]),
+    Prompt("hello", "Say hello", lambda values: [user(text("Say hello."))]),
     Prompt(
         "greet",
         "Greet somebody by name",
-        lambda values: [_user(text(f"Greet {values['name']}."))],
+        lambda values: [user(text(f"Greet {values['name']}."))],
         [argument("name", "Whom to greet", True)],
         {"name": ["Ada", "Alan", "Grace", "José"]},
     ),
     Prompt(
         "summarize",
         "Summarize a text",
-        lambda values: [_user(text(f"Summarize, {values.get('style', 'briefly')}: {values['text']}"))],
+        lambda values: [user(text(f"Summarize, {values.get('style', 'briefly')}: {values['text']}"))],
         [argument("text", "What to summarize", True), argument("style", "How to say it", False)],
         {"style": ["briefly", "formally", "in verse"]},
     ),
     Prompt(
         "brainstorm",
         "Collect ideas",
-        lambda values: [_user(text(f"Collect ideas about {values.get('topic', 'anything')}."))],
+        lambda values: [user(text(f"Collect ideas about {values.get('topic', 'anything')}."))],
         [argument("topic", "What the ideas are about", False)],
         {"topic": [f"topic {number:03}" for number in range(1, 151)]},
     ),
@@ -97,10 +102,10 @@ PROMPTS = (
     Prompt(
         "describe_image",
         "Describe an image",
-        lambda values: [_user({"type": "image", "data": PNG, "mimeType": "image/png"})],
+        lambda values: [user({"type": "image", "data": PNG, "mimeType": "image/png"})],
     ),
     Prompt("conversation", "Continue a conversation", _conversation),
     Prompt("broken", "Always fails", _broken, [argument("cause", "Why it should fail", False)]),
 )
 
-EXTRA = Prompt("extra_prompt", "Comes and goes", lambda values: [_user(text("I may be gone soon."))])
+EXTRA = Prompt("extra_prompt", "Comes and goes", lambda values: [user(text("I may be gone soon."))])

@@ -79,7 +79,7 @@ class Server:
         self.negotiate: Callable[[Server, str], str] = negotiate
         self.check_meta: Callable[[Call], None] = check_meta
         self.missing_capability: Callable[[Call, Message], Message | None] = missing_capability
-        self.ask: Callable[[Call, str, Message], Message] = ask
+        self.ask: Callable[[Call, dict[str, Message], bool], dict[str, Message]] = ask
         self.problem: Callable[[Any, Message], str | None] = problem
         self.shape: Callable[[str, Message, str], Message] = shape.result
         self.cancel: Callable[[Call], None] = lambda call: call.cancelled.set()
@@ -180,12 +180,14 @@ def unsupported_version(server: Server, requested: Any) -> RpcError:
     return RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
-def ask(call: Call, key: str, request: Message) -> Message:
-    """The client's answer to `request`. Raises NoAnswer, or what the era has for a capability that is missing."""
-    missing = call.server.missing_capability(call, request)
+def ask(call: Call, requests: dict[str, Message], with_state: bool) -> dict[str, Message]:
+    """The client's answers to `requests`. Raises NoAnswer, or what the era has for capabilities that are missing."""
+    missing: Message = {}
+    for request in requests.values():
+        missing |= call.server.missing_capability(call, request) or {}
     if missing:
         raise call.peer.refusal(missing)
-    return call.peer.ask(call, key, request)
+    return call.peer.ask(call, requests, with_state)
 
 
 def answer_batch(server: Server, responses: list[Message], channel: Channel) -> None:

@@ -66,20 +66,28 @@ class Connection(Peer):
     def answered(self, response: Message) -> None:
         """A stateless server asks nothing, so it expects no answer."""
 
-    def ask(self, call: Call, key: str, request: Message) -> Message:
+    def ask(self, call: Call, requests: dict[str, Message], with_state: bool) -> dict[str, Message]:
         from conformance.reference import state
 
-        given = call.params.get("inputResponses", {})
+        given: Message = call.params.get("inputResponses", {})
         token = call.params.get("requestState")
-        if token is None or key not in given:
-            raise InputRequired(input_required(call, key, request))
-        if not state.verified(token, call):
-            raise RpcError(INVALID_PARAMS, "Invalid params: requestState is not one that belongs to this request")
-        wrong = problem(given[key], {"type": "object", **EXPECTED[request["method"]]}, f"inputResponses.{key}")
-        if wrong:
-            raise RpcError(INVALID_PARAMS, f"Invalid params: {wrong}")
-        answer: Message = given[key]
-        return answer
+        if token is not None:
+            if not state.verified(token, call):
+                raise RpcError(INVALID_PARAMS, "Invalid params: requestState is not one that belongs to this request")
+            given = {**state.answers(token), **given}
+        elif with_state:
+            given = {}
+        open_requests = {key: request for key, request in requests.items() if key not in given}
+        for key in requests.keys() - open_requests.keys():
+            wrong = problem(
+                given[key], {"type": "object", **EXPECTED[requests[key]["method"]]}, f"inputResponses.{key}"
+            )
+            if wrong:
+                raise RpcError(INVALID_PARAMS, f"Invalid params: {wrong}")
+            call.answers[key] = given[key]
+        if open_requests:
+            raise InputRequired(input_required(call, open_requests, with_state))
+        return {key: call.answers[key] for key in requests}
 
     def refusal(self, missing: Message) -> Exception:
         data = {"requiredCapabilities": missing}
@@ -136,8 +144,9 @@ class Connection(Peer):
         self.listeners.clear()
 
 
-def input_required(call: Call, key: str, request: Message) -> Message:
-    """The result that asks the client to repeat `call` with the answer to `request` under `key`."""
+def input_required(call: Call, requests: dict[str, Message], with_state: bool) -> Message:
+    """The result that asks the client to repeat `call` with the answers to `requests` under their keys."""
     from conformance.reference import state
 
-    return {"resultType": "input_required", "inputRequests": {key: request}, "requestState": state.token(call)}
+    result: Message = {"resultType": "input_required", "inputRequests": requests}
+    return {**result, "requestState": state.token(call)} if with_state else result

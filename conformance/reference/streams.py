@@ -104,6 +104,7 @@ class Exchange:
         self.status: Callable[[Message], int] = lambda error: 200
         self.begun = False
         self.answered = False
+        self.parted = False
         self.lock = Lock()
 
     def send(self, message: Any) -> None:
@@ -135,6 +136,16 @@ class Exchange:
     def closed(self) -> bool:
         return self.stream is None and hung_up(self.handler)
 
+    def part(self, retry: int) -> None:
+        """End the body before the response, if the client can have the rest by GET after `retry` milliseconds."""
+        if self.stream is None or not self.priming:
+            return
+        with self.lock:
+            self._begin_events()
+            self._write(f"retry: {retry}\n\n".encode())
+            self.parted = True
+            self.handler.connection.shutdown(socket.SHUT_WR)
+
     def close(self) -> None:
         """End the body. Call it once, after everything was sent."""
         if self.stream is not None:
@@ -154,6 +165,8 @@ class Exchange:
                 self._write(self.stream.add(b""))
 
     def _write(self, data: bytes) -> None:
+        if self.parted:
+            return
         try:
             self.handler.wfile.write(data)
             self.handler.wfile.flush()

@@ -136,6 +136,7 @@ FAULTS = (
         "completion/result-shape",
         "the values of a completion are numbers",
         _completion([1, 2]),
+        since="2025-03-26",
     ),
     Fault(
         "completion-too-many",
@@ -229,6 +230,7 @@ FAULTS = (
         "cancellation/shape cancellation/own-requests-only lifecycle/timed-out-request-cancelled",
         "notifications/cancelled has a requestId that is an object",
         on_notification("notifications/cancelled", lambda message, call: message["params"].update(requestId={})),
+        since="2025-03-26",
         until="2025-11-25",
     ),
     Fault(

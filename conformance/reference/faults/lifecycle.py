@@ -120,7 +120,7 @@ FAULTS = (
     Fault(
         "ping-unknown",
         "lifecycle/ping-answered-with-empty-result lifecycle/ping-answered-before-initialized"
-        " lifecycle/ping-answered-promptly",
+        " lifecycle/ping-answered-promptly jsonrpc/batch-accepted",
         "ping is an unknown method",
         failing("ping", -32601),
         until="2025-11-25",
@@ -177,7 +177,7 @@ FAULTS = (
         "asks-undeclared",
         "discovery/only-declared-client-capabilities roots/capability-checked sampling/capability-required"
         " elicitation/capability-required elicitation/mode-declared versioning/negotiated-version-respected"
-        " meta/missing-capability-refused versioning/no-context-from-prior-requests",
+        " elicitation/form-shape meta/missing-capability-refused versioning/no-context-from-prior-requests",
         "the client is asked for what it did not declare",
         setting("missing_capability", lambda call, request: None),
     ),
@@ -193,6 +193,7 @@ FAULTS = (
         "logging/capability-declared discovery/only-declared-notifications jsonrpc/undeclared-feature-refused",
         "log messages are sent although logging is not declared",
         undeclared("logging"),
+        until="2025-11-25",
     ),
     Fault(
         "discover-unknown",
