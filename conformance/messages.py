@@ -72,6 +72,10 @@ class Call:
 
 def id_key(identifier: Json) -> str:
     """A key under which two ids are equal only if value and JSON type are: 1 and "1" differ, 7 and 7.0 do not."""
+    if type(identifier) is int:
+        return str(identifier)
+    if isinstance(identifier, str):
+        return f'"{identifier}"'
     if isinstance(identifier, float) and identifier.is_integer():
         identifier = int(identifier)
     return json.dumps(identifier, sort_keys=True)
@@ -81,7 +85,7 @@ def parse(data: bytes) -> tuple[Json, bool]:
     """The JSON value in `data` and whether there is one. NaN and Infinity are not JSON."""
     try:
         # A byte order mark is judged by an invariant; the message behind it counts.
-        return json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant), True
+        return _DECODER.decode(data.decode("utf-8-sig")), True
     except (ValueError, RecursionError):
         return None, False
 
@@ -90,9 +94,14 @@ def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
 
 
+# Made once: json.loads and json.dumps make one for each call with options.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def encode(message: Json) -> bytes:
     """`message` on one line, in UTF-8."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return _ENCODER.encode(message).encode("utf-8", "surrogatepass")
 
 
 def is_id(value: Json) -> bool:

@@ -335,7 +335,7 @@ class Session:
                     waiting.notifications.append(frame)
             return
         call = self._asker(message.get("id"), frame)
-        if call is not None:
+        if call is not None and call.sent.case != frame.case:
             frame = replace(frame, case=call.sent.case)
         self._observe(frame, call)
         if call is not None and ("result" in message or "error" in message):

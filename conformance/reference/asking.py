@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from conformance.reference.call import Call
     from conformance.reference.wire import Message
 
+    Run = Callable[[Call, dict[str, Any]], Message]
+
 FORM: Message = {
     "type": "object",
     "properties": {
@@ -27,19 +29,19 @@ FORM: Message = {
 }
 
 
-def gracefully(ask: Callable[[Call], Message]) -> Callable[[Call, dict[str, Any]], Message]:
+def gracefully(ask: Run) -> Run:
     """A tool's `run` that gives an error result where the client does not give what it is asked for."""
 
     def run(call: Call, given: dict[str, Any]) -> Message:
         try:
-            return ask(call)
+            return ask(call, given)
         except NoAnswer as reason:
             return failure(str(reason))
 
     return run
 
 
-def _name(call: Call) -> Message:
+def _name(call: Call, given: dict[str, Any]) -> Message:
     params = {"message": "Who are you?", "requestedSchema": FORM}
     reply = call.ask("who", "elicitation/create", params)
     if reply["action"] != "accept":
@@ -49,7 +51,7 @@ def _name(call: Call) -> Message:
     return failure(f"The answer does not fit the form: {wrong}") if wrong else answer(f"Hello {content['name']}!")
 
 
-def _consent(call: Call) -> Message:
+def _consent(call: Call, given: dict[str, Any]) -> Message:
     params = {"mode": "url", "message": "Please consent.", "url": "https://example.com/consent"}
     if call.revision < "2026-07-28":
         params["elicitationId"] = f"consent-{call.id}"
@@ -57,7 +59,7 @@ def _consent(call: Call) -> Message:
     return answer(f"The user chose {reply['action']}.")
 
 
-def _model(call: Call) -> Message:
+def _model(call: Call, given: dict[str, Any]) -> Message:
     params = {
         "messages": [{"role": "user", "content": text("Say hello in one word.")}],
         "systemPrompt": "Be brief.",
@@ -72,7 +74,7 @@ def _model(call: Call) -> Message:
     return answer(*words) if words else failure("The model said nothing in words.")
 
 
-def _roots(call: Call) -> Message:
+def _roots(call: Call, given: dict[str, Any]) -> Message:
     roots = call.ask("roots", "roots/list")["roots"]
     return answer(*(str(root.get("uri")) for root in roots if isinstance(root, dict)))
 

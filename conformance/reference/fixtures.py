@@ -8,13 +8,11 @@ from __future__ import annotations
 import json
 
 from conformance.reference.asking import gracefully
-from conformance.reference.call import NoAnswer
 from conformance.reference.prompts import PNG, WAV, Prompt, argument, user
 from conformance.reference.resources import Resource, Template
 from conformance.reference.schema import problem
 from conformance.reference.shape import text
 from conformance.reference.tool import Tool, answer, arguments, failure
-from conformance.reference.wire import INVALID_PARAMS, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,15 +188,145 @@ def _asks(requests: dict[str, Message], with_state: bool = True, since: str = ""
         replies = call.ask_all(requests, with_state)
         return answer(*(_told(requests[key], reply) for key, reply in replies.items()))
 
-    return gracefully_given(run)
-
-
-def gracefully_given(run: Run) -> Run:
-    """`run`, but with an error result where the client does not give what it is asked for."""
-    return lambda call, given: gracefully(lambda same: run(same, given))(call, given)
+    return gracefully(run)
 
 
 def _two_rounds(call: Call, given: Arguments) -> Message:
     first = call.ask("step1", **_NAME)
     second = call.ask("step2", **_COLOUR)
     return answer(_told(_NAME, first), _told(_COLOUR, second))
+
+
+def _what_it_can(call: Call, given: Arguments) -> Message:
+    """Ask for what the client declared of these, and refuse only if it declared neither."""
+    requests = {"confirm": _CONFIRM, "capital_question": _CAPITAL}
+    able = {key: each for key, each in requests.items() if not call.server.missing_capability(call, each)}
+    return _asks(able or requests)(call, given)
+
+
+def _needs_sampling(call: Call, given: Arguments) -> Message:
+    missing = call.server.missing_capability(call, _CAPITAL)
+    if missing:
+        raise call.peer.refusal(missing)
+    return answer("The client declared the capability sampling.")
+
+
+def _sample(call: Call, given: Arguments) -> Message:
+    return _asks({"prompt": _sampling(given["prompt"])})(call, given)
+
+
+def _elicit(call: Call, given: Arguments) -> Message:
+    described = {name: {"type": "string", "description": f"Your {name}"} for name in ("username", "email")}
+    return _asks({"user": _form(given["message"], ("username", "email"), **described)})(call, given)
+
+
+_QUIET: dict[str, Run] = {
+    **{name: _shows(content) for name, content in _CONTENT.items()},
+    "test_error_handling": lambda call, given: failure("This tool intentionally returns an error for testing"),
+    "test_logging_tool": _log,
+    "test_trigger_tool_change": _announces("tools"),
+    "test_trigger_prompt_change": _announces("prompts"),
+}
+_WAITING: dict[str, Run] = {
+    "test_tool_with_logging": _log,
+    "test_tool_with_progress": _progress,
+    "test_reconnection": _reconnection,
+    "test_elicitation_sep1034_defaults": _asks({"values": _DEFAULTS}, since="2025-11-25"),
+    "test_elicitation_sep1330_enums": _asks({"choices": _ENUMS}, since="2025-11-25"),
+    "test_missing_capability": gracefully(_needs_sampling),
+    "test_streaming_elicitation": _asks({"confirm": _CONFIRM}),
+    "test_input_required_result_elicitation": _asks({"user_name": _NAME}, with_state=False),
+    "test_input_required_result_sampling": _asks({"capital_question": _CAPITAL}),
+    "test_input_required_result_list_roots": _asks({"client_roots": _ROOTS}),
+    "test_input_required_result_request_state": _asks({"confirm": _CONFIRM}),
+    "test_input_required_result_multiple_inputs": _asks(
+        {"user_name": _NAME, "greeting": _sampling("Greet somebody."), "client_roots": _ROOTS}
+    ),
+    "test_input_required_result_multi_round": gracefully(_two_rounds),
+    "test_input_required_result_tampered_state": _asks({"confirm": _CONFIRM}),
+    "test_input_required_result_capabilities": _what_it_can,
+}
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+TOOLS = (
+    *(Tool(name, _title(name), run) for name, run in _QUIET.items()),
+    *(Tool(name, _title(name), run, waits=True) for name, run in _WAITING.items()),
+    Tool("test_sampling", "Ask the client's model", _sample, input=arguments(prompt=STRING), waits=True),
+    Tool("test_elicitation", "Ask the user", _elicit, input=arguments(message=STRING), waits=True),
+    Tool("json_schema_2020_12_tool", "Take arguments of a schema with many keywords", _contact, input=_CONTACT),
+)
+
+
+# Resources and prompts.
+
+RESOURCES = (
+    Resource(
+        "test://static-text",
+        "A text that stays",
+        "text/plain",
+        lambda server: [{"text": "This is the content of the static text resource."}],
+    ),
+    Resource("test://static-binary", "An image that stays", "image/png", lambda server: [{"blob": PNG}]),
+    Resource("test://watched-resource", "To be subscribed to", "text/plain", lambda server: [{"text": "Unchanged."}]),
+)
+TEMPLATE = Template(
+    "test://template/{id}/data",
+    "Data by id",
+    "test://template/([^/]+)/data",
+    lambda id: json.dumps({"id": id, "templateTest": True, "data": f"Data for ID: {id}"}),
+)
+
+
+class AskingPrompt(Prompt):
+    """A prompt that asks the user for its context, where a prompt may ask: from 2026-07-28."""
+
+    __slots__ = ()
+
+    def messages(self, call: Call, given: dict[str, str]) -> list[Message]:
+        if call.revision < "2026-07-28":
+            return self.fill(given)
+        request = _form("What context should the prompt have?", ("context",), context=STRING)
+        return [user(text(_told(request, call.ask("user_context", **request))))]
+
+
+def _embedding(values: dict[str, str]) -> list[Message]:
+    block = _embedded(values["resourceUri"], "text/plain", "Embedded resource content for testing.")
+    return [user(block), user(text("Please process the embedded resource above."))]
+
+
+PROMPTS = (
+    Prompt("test_simple_prompt", "A text", lambda values: [user(text("This is a simple prompt for testing."))]),
+    Prompt(
+        "test_prompt_with_arguments",
+        "A text with two arguments",
+        lambda values: [user(text(f"Prompt with arguments: arg1='{values['arg1']}', arg2='{values['arg2']}'"))],
+        [argument("arg1", "The first", True), argument("arg2", "The second", True)],
+    ),
+    Prompt(
+        "test_prompt_with_embedded_resource",
+        "An embedded resource",
+        _embedding,
+        [argument("resourceUri", "The URI that the resource shall have", True)],
+    ),
+    Prompt(
+        "test_prompt_with_image",
+        "An image",
+        lambda values: [user(IMAGE), user(text("Please analyze the image above."))],
+    ),
+    AskingPrompt(
+        "test_input_required_result_prompt", "Ask for a context", lambda values: [user(text("Without any context."))]
+    ),
+)
+
+
+def install(server: Server) -> None:
+    """Add the fixtures to what `server` offers, and give every list on one page, because the suite reads only one."""
+    server.tools |= {tool.name: tool for tool in TOOLS}
+    server.resources |= {resource.uri: resource for resource in RESOURCES}
+    server.templates[TEMPLATE.uri_template] = TEMPLATE
+    server.prompts |= {prompt.name: prompt for prompt in PROMPTS}
+    server.page_size = 100
