@@ -259,7 +259,8 @@ class Session:
         return call
 
     def _write(self, data: bytes, message: Json, how: How, readable: bool = True) -> Frame:
-        headers = {**self.era.headers(self, message), **how.get("headers", {})}
+        http = self.transport.name == "http"
+        headers = {**self.era.headers(self, message), **how.get("headers", {})} if http else None
         exchange = self.transport.send(data, headers)
         return self._record_sent(data, message, how, exchange, readable)
 

@@ -347,6 +347,48 @@ def test_a_stateless_tool_asks_by_its_result(tool: str) -> None:
         assert error["code"] == -32021 and len(error["data"]["requiredCapabilities"]) == 1
 
 
+def test_what_the_official_suite_asks_for_by_name_is_there_only_with_fixtures() -> None:
+    for arguments, there in (((), False), (("--fixtures",), True)):
+        with Client(*arguments, revision="2025-11-25") as client:
+            for kind in ("tools", "prompts"):
+                names = {item["name"] for item in client.everything(f"{kind}/list", kind)}
+                assert any(name.startswith("test_") for name in names) == there
+            uris = {item["uri"] for item in client.everything("resources/list", "resources")}
+            assert ("test://static-text" in uris) == there
+
+
+NAMED: Message = {"action": "accept", "content": {"name": "Ada"}}
+COLOURED: Message = {"action": "accept", "content": {"color": "grey"}}
+
+
+def test_an_answer_of_an_earlier_round_is_carried_by_the_request_state() -> None:
+    call = {"name": "test_input_required_result_multi_round"}
+    with Client("--fixtures", revision=STATELESS, capabilities=ALL) as client:
+        first = client.result("tools/call", **call)
+        state = first["requestState"]
+        second = client.result("tools/call", **call, requestState=state, inputResponses={"step1": NAMED})
+        assert [list(each["inputRequests"]) for each in (first, second)] == [["step1"], ["step2"]]
+        state = second["requestState"]
+        done = client.result("tools/call", **call, requestState=state, inputResponses={"step2": COLOURED})
+        assert ["Ada" in done["content"][0]["text"], "grey" in done["content"][1]["text"]] == [True, True]
+        head, answered, tail = state.split(".")
+        forged = f"{head}.{answered.swapcase()}.{tail}"
+        assert client.code("tools/call", **call, requestState=forged, inputResponses={"step2": COLOURED}) == -32602
+
+
+def test_of_several_questions_only_those_without_an_answer_are_asked_again() -> None:
+    call = {"name": "test_input_required_result_multiple_inputs"}
+    with Client("--fixtures", revision=STATELESS, capabilities=ALL) as client:
+        asked = client.result("tools/call", **call)
+        assert set(asked["inputRequests"]) == {"user_name", "greeting", "client_roots"}
+        given = {"user_name": NAMED, "client_roots": {"roots": []}}
+        again = client.result("tools/call", **call, requestState=asked["requestState"], inputResponses=given)
+        assert list(again["inputRequests"]) == ["greeting"]
+    with Client("--fixtures", revision=STATELESS, capabilities={"roots": {}}) as client:
+        error = client.ask("tools/call", **call)["error"]
+        assert error["data"]["requiredCapabilities"] == {"elicitation": {"form": {}}, "sampling": {}}
+
+
 def test_an_unanswered_question_is_given_up_and_cancelled() -> None:
     with Client(revision="2025-11-25", capabilities=ALL) as client:
         assert client.result("tools/call", name="ask_roots")["isError"] is True
@@ -536,6 +578,22 @@ def test_progress_and_result_come_as_events_that_can_be_had_again(endpoint: Endp
     assert f"id: {ids[-1]}\n" in again and again.count("data:") == 1
 
 
+def test_a_stream_that_is_closed_before_the_answer_can_be_resumed() -> None:
+    server = Endpoint("--fixtures")
+    try:
+        headers = server.session("2025-11-25")
+        params = {"name": "test_reconnection"}
+        text = server.open("POST", {**PING, "method": "tools/call", "params": params}, **headers).read().decode()
+        (identity,) = re.findall(r"^id: (.+)$", text, re.MULTILINE)
+        assert text == f"id: {identity}\ndata: \n\nretry: 100\n\n"
+        rest = server.open("GET", Last_Event_ID=identity, **headers).read().decode()
+        (answer,) = re.findall(r"^data: (.+)$", rest, re.MULTILINE)
+        assert json.loads(answer)["id"] == PING["id"] and "result" in json.loads(answer)
+    finally:
+        server.process.terminate()
+        server.process.wait()
+
+
 def test_a_get_stream_carries_the_changes(endpoint: Endpoint) -> None:
     headers = endpoint.session("2025-06-18")
     stream = endpoint.open("GET", **headers)
@@ -557,6 +615,7 @@ def test_stateless_http_checks_the_headers(endpoint: Endpoint) -> None:
     assert code(endpoint.modern("prompts/get", hello)) == (400, -32020)
     assert endpoint.modern("prompts/get", hello, Mcp_Name="hello")[0] == 200
     assert endpoint.modern("prompts/get", hello, Mcp_Name="=?base64?aGVsbG8=?=")[0] == 200
+    assert endpoint.modern("prompts/get", hello, Mcp_Name=" \t hello \t ")[0] == 200
     region = {"name": "lookup_region", "arguments": {"region": "eu", "level": 2}}
     right = {"Mcp_Name": "lookup_region", "Mcp_Param_Region": "eu", "Mcp_Param_Level": "2.0"}
     assert endpoint.modern("tools/call", region, **right)[0] == 200
