@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from conformance.invariants.base import Watcher
+from conformance.messages import MAY_TAKE_LONG
 
 IMPLIED = "transport-stdio/exits-on-stdin-close-implied"
 SAID = "transport-stdio/exits-on-stdin-close"
@@ -27,6 +28,8 @@ class Shutdown(Watcher):
             or ending.how in ("died", "remote")
         ):
             return
+        if any(call.method in MAY_TAKE_LONG for call in session.pending):
+            return  # it may still be at work on what we asked for
         requirement = SAID if session.revision.era == "stateless" else IMPLIED
         if ending.how != "closed" and ending.seconds < session.limits.shutdown:
             return  # we did not wait for it: the run was cut short

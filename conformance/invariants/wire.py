@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import lru_cache
-from functools import lru_cache
 from typing import ClassVar
 
 from conformance.invariants.base import Watcher
