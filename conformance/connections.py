@@ -67,9 +67,10 @@ class Connections:
         return session
 
     def release(self, session: Session) -> None:
-        """The session is closed and forgotten. Once a server had to be ended, the next ones are given less time."""
+        """The session is closed and forgotten. Once an idle server had to be ended, the next ones get less time."""
         with self._lock:
-            if session.ending is not None and session.ending.how in ("terminated", "killed"):
+            idle = not any(session.pending)
+            if idle and session.ending is not None and session.ending.how in ("terminated", "killed"):
                 self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT))
             self._open.discard(session.transport)
             self.requests += len(session.calls)
