@@ -47,7 +47,6 @@ def _compare(headers: Headers, header: str, value: Any, decode: bool = False) ->
         return
     if given is None:
         raise RpcError(HEADER_MISMATCH, f"Header mismatch: {header} is missing")
-    given = given.strip(" \t")  # white space around a field value is no part of it (RFC 9110, section 5.5)
     if not all(" " <= character <= "~" for character in given):
         raise RpcError(HEADER_MISMATCH, f"Header mismatch: {header} has an invalid character")
     plain = decoded(given, header) if decode else given
