@@ -28,8 +28,13 @@ class Ledger:
 
     def held(self, requirement: str) -> None:
         """`requirement` was put to the test in the present case and held."""
-        if not self.sealed:
-            self.tested.setdefault(requirement, set()).add(self.case)
+        if self.sealed:
+            return
+        cases = self.tested.get(requirement)
+        if cases is None:
+            self.tested[requirement] = {self.case}
+        else:
+            cases.add(self.case)
 
     def broke(
         self,
