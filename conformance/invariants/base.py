@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from conformance.expect import shorten
 from conformance.ledger import Ledger
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, Severity
 from conformance.session import Call, Session
 
 
@@ -27,6 +28,18 @@ class Watcher:
 
     def finish(self) -> None:
         """The session is closed."""
+
+    def breach(
+        self,
+        requirement: str,
+        what: str,
+        expected: str,
+        actual: Json,
+        proof: tuple[Frame, ...],
+        ceiling: Severity | None,
+    ) -> None:
+        """`requirement` is broken by `actual`, which is shortened; `proof` shows it, `ceiling` softens."""
+        self.ledger.broke(requirement, what, expected=expected, actual=shorten(actual), frames=proof, ceiling=ceiling)
 
 
 def is_integer(value: Json) -> bool:

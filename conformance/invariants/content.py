@@ -8,7 +8,6 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import ClassVar
 
-from conformance.expect import shorten
 from conformance.invariants.base import Watcher
 from conformance.ledger import Ledger
 from conformance.messages import Call
@@ -160,10 +159,10 @@ class Content(Watcher):
         fault = base64_fault(block["data"])
         if fault is not None:
             what, ceiling = fault
-            self._broke(requirement, f"the data of a block {what}", "standard base64", block["data"], proof, ceiling)
+            self.breach(requirement, f"the data of a block {what}", "standard base64", block["data"], proof, ceiling)
         elif not _MIME.fullmatch(block["mimeType"]):
             what = "the mimeType of a block is no media type"
-            self._broke(requirement, what, "type/subtype", block["mimeType"], proof, None)
+            self.breach(requirement, what, "type/subtype", block["mimeType"], proof, None)
         else:
             self.ledger.held(requirement)
 
@@ -172,18 +171,18 @@ class Content(Watcher):
         uri, warning = resource["uri"], Severity.WARNING
         if fault is not None:
             what, ceiling = fault
-            self._broke(
+            self.breach(
                 EMBEDDED, f"the blob of an embedded resource {what}", "base64", resource["blob"], proof, ceiling
             )
         elif not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
-            self._broke(EMBEDDED, "the uri of an embedded resource has no scheme", "a URI", uri, proof, None)
+            self.breach(EMBEDDED, "the uri of an embedded resource has no scheme", "a URI", uri, proof, None)
         elif "text" in resource and "blob" in resource:
             what = "an embedded resource has both text and blob"
-            self._broke(EMBEDDED, what, "one of them", resource, proof, warning)
+            self.breach(EMBEDDED, what, "one of them", resource, proof, warning)
         elif "mimeType" not in resource:
             # The prompts page asks for a MIME type; in the schema it is optional.
             what = "an embedded resource has no mimeType"
-            self._broke(EMBEDDED, what, "a MIME type", resource, proof, warning)
+            self.breach(EMBEDDED, what, "a MIME type", resource, proof, warning)
         else:
             self.ledger.held(EMBEDDED)
         if call.method != "tools/call":
@@ -192,13 +191,13 @@ class Content(Watcher):
             self.ledger.held(CAPABILITY)
         else:
             what = "a tool embeds a resource, yet the server does not declare resources"
-            self._broke(CAPABILITY, what, "the resources capability", self.session.capabilities, proof, None)
+            self.breach(CAPABILITY, what, "the resources capability", self.session.capabilities, proof, None)
 
     def _annotations(self, annotations: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         modified = annotations.get("lastModified")
         if isinstance(modified, str) and not _DAY.fullmatch(modified):
             what = "lastModified is no ISO 8601 time"
-            self._broke(ANNOTATIONS, what, "like 2025-01-12T15:00:58Z", modified, proof, Severity.WARNING)
+            self.breach(ANNOTATIONS, what, "like 2025-01-12T15:00:58Z", modified, proof, Severity.WARNING)
         else:
             self.ledger.held(ANNOTATIONS)
 
@@ -214,7 +213,7 @@ class Content(Watcher):
         odd = [size for size in icon.get("sizes", []) if not _SIZE.fullmatch(size)]
         if odd:
             what = "the size of an icon is neither any nor width x height"
-            self._broke(ICON, what, "like 48x48, or any", odd, proof, Severity.WARNING)
+            self.breach(ICON, what, "like 48x48, or any", odd, proof, Severity.WARNING)
         else:
             self.ledger.held(ICON)
         scheme = icon["src"].partition(":")[0].lower()
@@ -222,15 +221,4 @@ class Content(Watcher):
             self.ledger.held(ICON_SCHEME)
         else:
             what = "the src of an icon has a scheme that clients refuse"
-            self._broke(ICON_SCHEME, what, "https: or data:", icon["src"], proof, None)
-
-    def _broke(
-        self,
-        requirement: str,
-        what: str,
-        expected: str,
-        actual: Json,
-        proof: tuple[Frame, ...],
-        ceiling: Severity | None,
-    ) -> None:
-        self.ledger.broke(requirement, what, expected=expected, actual=shorten(actual), frames=proof, ceiling=ceiling)
+            self.breach(ICON_SCHEME, what, "https: or data:", icon["src"], proof, None)

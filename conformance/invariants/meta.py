@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from conformance.expect import shorten
 from conformance.invariants.base import Watcher
 from conformance.invariants.content import blocks, listed
 from conformance.messages import Call
@@ -50,7 +49,7 @@ class Meta(Watcher):
         parts = _KEY.fullmatch(key)
         if parts is None:
             what = "a key of _meta is no optional prefix/ and a name"
-            self._broke(FORMAT, what, "a name that begins and ends alphanumerically", key, proof, None)
+            self.breach(FORMAT, what, "a name that begins and ends alphanumerically", key, proof, None)
             return
         self.ledger.held(FORMAT)
         labels = parts[1].lower().split(".") if parts[1] else []
@@ -60,7 +59,7 @@ class Meta(Watcher):
             if isinstance(value, str) and _TRACEPARENT.fullmatch(value):
                 self.ledger.held(TRACE)
             else:
-                self._broke(
+                self.breach(
                     TRACE, "traceparent has not its W3C format", "version-trace-parent-flags", value, proof, None
                 )
 
@@ -68,12 +67,12 @@ class Meta(Watcher):
         if self._reserved(labels) and not self._defined(key):
             what = "a key of _meta has a prefix that is reserved for the protocol"
             # Registered extensions use the prefix too, and the rule has no keyword.
-            self._broke(RESERVED, what, "a prefix of the server's own", key, proof, Severity.WARNING)
+            self.breach(RESERVED, what, "a prefix of the server's own", key, proof, Severity.WARNING)
         else:
             self.ledger.held(RESERVED)
         if len(labels) > 1 and labels[-1] in _TOP_LEVEL and labels[0] not in _TOP_LEVEL:
             what = "a prefix of _meta reads like a domain name in its usual order"
-            self._broke(REVERSE, what, "reverse DNS, like com.example/", key, proof, Severity.ADVICE)
+            self.breach(REVERSE, what, "reverse DNS, like com.example/", key, proof, Severity.ADVICE)
         else:
             self.ledger.held(REVERSE)
 
@@ -88,17 +87,6 @@ class Meta(Watcher):
             return True
         prefix, _, name = key.partition("/")
         return prefix == "io.modelcontextprotocol" and name in _DEFINED.get(self.session.revision.date, ())
-
-    def _broke(
-        self,
-        requirement: str,
-        what: str,
-        expected: str,
-        actual: Json,
-        proof: tuple[Frame, ...],
-        ceiling: Severity | None,
-    ) -> None:
-        self.ledger.broke(requirement, what, expected=expected, actual=shorten(actual), frames=proof, ceiling=ceiling)
 
 
 def _metas(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
