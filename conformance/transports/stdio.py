@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
+import socket
 import threading
 import time
 from collections import deque
@@ -12,11 +14,13 @@ from collections.abc import Mapping
 
 from conformance.model import Limits, Target
 from conformance.target import ServerProcess
-from conformance.transports import Arrival, Ended, Ending, Inbox
+from conformance.transports import Arrival, Ended, Ending
 
 MAX_LINE = 16 * 1024 * 1024
 CHUNK = 64 * 1024
 """What a pipe holds; a larger buffer would be mapped and unmapped for each read."""
+MAX_LATE = 32 * 1024 * 1024
+"""Bytes of output kept while a server is being ended."""
 SETTLE = 0.5
 """Seconds without output after which what still holds the stdout of a dead server counts as silent."""
 
@@ -24,7 +28,8 @@ SETTLE = 0.5
 class StdioTransport:
     """See `conformance.transports.Transport`.
 
-    A line longer than 16 MiB arrives cut, with the count of what was left out.
+    A line longer than 16 MiB arrives cut, with the count of what was left out. Whoever receives reads the pipe itself:
+    a thread between would double the cost of an answer, and a flood waits in the pipe instead of filling our memory.
     """
 
     name = "stdio"
@@ -33,7 +38,8 @@ class StdioTransport:
         self._target = target
         self._limits = limits
         self._lines = Lines()
-        self._inbox = Inbox()
+        self._arrived: deque[Arrival | Ended] = deque()
+        self._reading = threading.Lock()
         self._queue: deque[memoryview] = deque()
         self._changed = threading.Condition()
         self._writing = False
@@ -41,7 +47,8 @@ class StdioTransport:
         self._asked_to_go = 0.0
         self._died = False
         self._over = False
-        self._turn = 0
+        self._ends = False
+        self._heard_at = 0.0
         self._closing = threading.Lock()
         self._ending: Ending | None = None
         self._process: ServerProcess | None = None
@@ -49,12 +56,15 @@ class StdioTransport:
     def start(self) -> None:
         """Start the process. Raises StartError."""
         self._process = process = ServerProcess(self._target, self._limits)
-        assert process.popen.stdin is not None
+        assert process.popen.stdin is not None and process.popen.stdout is not None
         self._stdin = process.popen.stdin.fileno()
         os.set_blocking(self._stdin, False)
-        self._reader = threading.Thread(target=self._read, args=(process,), daemon=True)
-        self._reader.start()
-        threading.Thread(target=self._watch, args=(process,), daemon=True).start()
+        self._stdout = process.popen.stdout.fileno()
+        self._bell = Bell()
+        self._readable = select.poll()
+        self._readable.register(self._stdout, select.POLLIN)
+        self._readable.register(self._bell.fileno, select.POLLIN)
+        process.watch(lambda fate: self._bell.ring())
 
     def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
         """Write one line."""
@@ -77,7 +87,10 @@ class StdioTransport:
 
     def receive(self, timeout: float) -> Arrival | Ended | None:
         """The next line or the end."""
-        return self._inbox.get(timeout)
+        if not self._arrived:
+            with self._reading:
+                self._await(timeout)
+        return self._arrived.popleft() if self._arrived else None
 
     def end_input(self) -> None:
         """Close stdin once what is queued has been written, at most `limits.shutdown` seconds from now."""
@@ -106,11 +119,15 @@ class StdioTransport:
         process = self._process
         if process is None:
             return Ending("closed")
-        self._inbox.open_wide()
         with self._changed:
             self._close_input()
+        self._ends = True
+        self._bell.ring()
+        # What the server still says must be read, or it might not end.
+        reader = threading.Thread(target=self._read_to_end, args=(process,), daemon=True)
+        reader.start()
         how, orphans = process.end(self._asked_to_go + self._limits.shutdown - time.monotonic())
-        self._reader.join(1.0)
+        reader.join(1.0)
         self._finish("the transport was closed")
         seconds = max(0.0, process.gone_at - self._asked_to_go)
         return Ending("died" if self._died else how, process.popen.returncode, seconds, orphans)
@@ -152,54 +169,81 @@ class StdioTransport:
             # A short wait, so that closing is noticed even while the server does not read.
             writable.poll(50)
 
-    def _read(self, process: ServerProcess) -> None:
-        assert process.popen.stdout is not None
-        lines = self._lines
-        put = self._inbox.put
-        # Nobody else closes the pipe, so that its number cannot come to stand for another one during a read.
-        with contextlib.suppress(OSError), process.popen.stdout as pipe:
-            fd = pipe.fileno()
-            while True:
-                self._turn += 1  # odd: waiting for output
-                part = os.read(fd, CHUNK)
-                self._turn += 1
-                if not part or self._over:
-                    break
-                at = time.monotonic()
-                for line, omitted in lines.feed(part):
-                    put(Arrival("stdout", line, at, omitted=omitted), len(line))
-        process.wait(self._limits.quiet)
-        self._finish(process.fate() or "the server closed its stdout and still runs", lines.rest())
+    def _await(self, timeout: float) -> None:
+        """Read until a line or the end has arrived, at most `timeout` seconds. To be called with `_reading` held."""
+        process = self._process
+        if process is None:
+            return
+        deadline = time.monotonic() + timeout
+        while not (self._arrived or self._over or self._ends):
+            left = max(0.0, deadline - time.monotonic())
+            # A launcher that leaves with 0 and lets another process serve is waited for, until the input is closed.
+            gone = not process.running and (self._input_closed or process.popen.returncode != 0)
+            patience = min(left, SETTLE) if gone else left
+            ready = [fd for fd, _ in self._readable.poll(math.ceil(patience * 1000))]
+            if self._stdout in ready:
+                self._read(process)
+            elif ready:
+                self._bell.answer()
+            elif gone and time.monotonic() - max(process.gone_at, self._heard_at) >= SETTLE:
+                self._finish(f"{process.fate()}; something that it started still holds its stdout")
+            elif left <= 0:
+                return
 
-    def _watch(self, process: ServerProcess) -> None:
-        """Tell the end of a server whose stdout is still held by something that it started.
+    def _read(self, process: ServerProcess, keep: bool = True) -> int:
+        """Take in what there is, or forget it; the number of bytes. None means that nobody holds stdout any more."""
+        part = os.read(self._stdout, CHUNK)
+        at = self._heard_at = time.monotonic()
+        if keep:
+            for line, omitted in self._lines.feed(part):
+                self._arrived.append(Arrival("stdout", line, at, omitted=omitted))
+        if not part:
+            process.wait(self._limits.quiet)
+            self._finish(process.fate() or "the server closed its stdout and still runs", self._lines.rest())
+        return len(part)
 
-        A launcher that leaves with 0 and lets another process serve is waited for, until the input is closed.
-        """
-        while not process.wait(3600):
-            pass
-        self._reader.join(SETTLE)
-        with self._changed:
-            self._changed.wait_for(lambda: self._input_closed or self._over or process.popen.returncode != 0)
+    def _read_to_end(self, process: ServerProcess) -> None:
+        """Read what a server says that is being ended, since it might not end otherwise; a flood is forgotten."""
         assert process.popen.stdout is not None
-        reason = f"{process.fate()}; something that it started still holds its stdout"
         readable = select.poll()
-        with contextlib.suppress(ValueError):  # closed by the reader
-            readable.register(process.popen.stdout.fileno(), select.POLLIN)
-        while self._reader.is_alive() and not self._over:
-            turn = self._turn
-            self._reader.join(SETTLE)
-            if not readable.poll(0) and turn % 2 and turn == self._turn:
-                self._finish(reason)
+        readable.register(self._stdout, select.POLLIN)
+        room = MAX_LATE
+        # Nobody else closes the pipe, so that its number cannot come to stand for another one during a read.
+        with self._reading, contextlib.suppress(OSError), process.popen.stdout:
+            while not self._over:
+                if readable.poll(50):
+                    room -= self._read(process, keep=room > 0)
 
     def _finish(self, reason: str, partial: bytes = b"") -> None:
-        """Put the end into the inbox, once."""
+        """Tell the end, once."""
         with self._changed:
-            if self._over:
-                return
-            self._over = True
-            self._changed.notify_all()
-        self._inbox.put(Ended(time.monotonic(), reason, partial=partial))
+            if not self._over:
+                self._arrived.append(Ended(time.monotonic(), reason, partial=partial))
+                self._over = True
+
+
+class Bell:
+    """Wakes a thread that waits in poll(). Made of sockets, which are closed when nobody can ring any more."""
+
+    def __init__(self) -> None:
+        self._rung, self._ringer = socket.socketpair()
+        self._rung.setblocking(False)
+        self._ringer.setblocking(False)
+
+    @property
+    def fileno(self) -> int:
+        """Readable once the bell has been rung."""
+        return self._rung.fileno()
+
+    def ring(self) -> None:
+        """May be called from any thread."""
+        with contextlib.suppress(OSError):
+            self._ringer.send(b"!")
+
+    def answer(self) -> None:
+        """Make it silent again."""
+        with contextlib.suppress(OSError):
+            self._rung.recv(64)
 
 
 class Lines:
