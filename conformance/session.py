@@ -23,13 +23,13 @@ KEPT_BYTES = 64 * 1024
 
 
 class Observer(Protocol):
-    """Sees every frame of a session, in order."""
+    """Sees every frame of a session, in order, though not at once: see `Session.judge`."""
 
     def sent(self, frame: Frame) -> None:
         """We sent `frame`."""
 
     def heard(self, frame: Frame, call: Call | None) -> None:
-        """The target sent `frame`; `call` is the request it answers, not yet counting this answer."""
+        """The target sent `frame`; `call` is the request it answers."""
 
 
 class Era(Protocol):
@@ -81,7 +81,8 @@ class Session:
         self.trace: deque[Frame] = deque()
         self.calls: dict[str, Call] = {}
         self._waiting: dict[str, Call] = {}
-        self.case = ""
+        self._case = ""
+        self._unseen: deque[tuple[Frame, Call | None]] = deque()
         self.opened = False
         self.capabilities: Json = {}
         self.server: dict[str, str] = {}
@@ -96,6 +97,30 @@ class Session:
         self._trace_bytes = 0
         self._by_exchange: dict[int, Call] = {}
         self._awaited: set[int] = set()
+
+    @property
+    def case(self) -> str:
+        """The case to which what happens from now on belongs."""
+        return self._case
+
+    @case.setter
+    def case(self, name: str) -> None:
+        self.judge()
+        self._case = name
+
+    def judge(self) -> None:
+        """Show the observers what they have not seen yet.
+
+        That is done while we wait for the target, so that it costs nothing: before each reading, and whenever the case
+        changes. Raises what an observer raises.
+        """
+        while self._unseen:
+            frame, call = self._unseen.popleft()
+            for observer in self.observers:
+                if frame.origin == "us":
+                    observer.sent(frame)
+                else:
+                    observer.heard(frame, call)
 
     # -- opening and closing
 
@@ -121,7 +146,7 @@ class Session:
         self.transport.end_input()
         deadline = time.monotonic() + self.limits.shutdown
         while self.ended is None and (left := deadline - time.monotonic()) > 0:
-            self._take(self.transport.receive(left))
+            self._take(self._receive(left))
         return self.ended is not None
 
     def close(self) -> Ending:
@@ -132,7 +157,7 @@ class Session:
             if self.alive:
                 self.finish_input()
             ending = self.transport.close()
-            while (event := self.transport.receive(0)) is not None:
+            while (event := self._receive(0)) is not None:
                 self._take(event)
             self.ending = ending
         return self.ending
@@ -208,14 +233,14 @@ class Session:
                     if not call.done:
                         call.lost = f"no answer within {limit:g} s"
                 return False
-            self._take(self.transport.receive(left))
+            self._take(self._receive(left))
         return True
 
     def listen(self, seconds: float) -> None:
         """Take in whatever comes for `seconds`."""
         deadline = time.monotonic() + seconds
         while self.ended is None and (left := deadline - time.monotonic()) > 0:
-            self._take(self.transport.receive(left))
+            self._take(self._receive(left))
 
     def new_id(self) -> int:
         """An id not used yet in this session."""
@@ -240,6 +265,10 @@ class Session:
 
     # -- inside
 
+    def _receive(self, seconds: float) -> Arrival | Ended | None:
+        self.judge()
+        return self.transport.receive(seconds)
+
     def _await_exchange(self, exchange: int | None) -> None:
         # Over HTTP two POSTs may overtake each other; what follows a notification must come after it.
         if exchange is None:
@@ -247,7 +276,7 @@ class Session:
         self._awaited.add(exchange)
         deadline = time.monotonic() + self.limits.answer
         while exchange in self._awaited and self.alive and (left := deadline - time.monotonic()) > 0:
-            self._take(self.transport.receive(left))
+            self._take(self._receive(left))
         self._awaited.discard(exchange)
 
     def _register(self, message: Json, frame: Frame) -> Call:
@@ -277,9 +306,7 @@ class Session:
             illegal=how.get("illegal", False),
             exchange=exchange,
         )
-        self._keep(frame)
-        for observer in self.observers:
-            observer.sent(frame)
+        self._observe(frame, None)
         return frame
 
     def _take(self, event: Arrival | Ended | None) -> None:
@@ -363,8 +390,7 @@ class Session:
 
     def _observe(self, frame: Frame, call: Call | None) -> None:
         self._keep(frame)
-        for observer in self.observers:
-            observer.heard(frame, call)
+        self._unseen.append((frame, call))
 
     def _answer(self, message: Json) -> None:
         reply = self.answers.reply(message["method"], message.get("params"))

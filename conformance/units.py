@@ -155,6 +155,7 @@ class _Unit:
             play(case, self._bench(stage, others), self.workshop.probes)
             if case.isolation == "shared":
                 stage.session.hear_out()
+            stage.session.judge()
         except (NotSpoken, StartError) as reason:
             self._block(case, f"the server could not be reached again: {reason}")
         except SuiteError as error:

@@ -21,7 +21,7 @@ class Invariant(Protocol):
         """We sent `frame`."""
 
     def heard(self, frame: Frame, call: Call | None) -> None:
-        """The target sent `frame`; `call` is the request it answers, not yet counting this answer."""
+        """The target sent `frame`; `call` is the request it answers."""
 
     def finish(self) -> None:
         """The session is closed: judge what only its end can show."""

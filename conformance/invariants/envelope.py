@@ -145,13 +145,13 @@ class Envelope(Watcher):
             self._stray(frame, message)
             return
         held = self.ledger.held
-        if call.answers:
+        if call.answers and call.answers[0].number < frame.number:
             self.ledger.broke(
                 ONCE,
                 f"{call.method} is answered twice",
                 expected="exactly one response",
                 actual="a second response with the same id",
-                frames=(*call.proof, frame),
+                frames=(call.sent, call.answers[0], frame),
             )
         elif not call.excused:
             held(ONCE)
