@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 Json = Any
 """A parsed JSON value: dict, list, str, int, float, bool or None."""
@@ -126,9 +127,8 @@ class Limits:
     shutdown: float = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One message as it went over the wire.
+class Frame(NamedTuple):
+    """One message as it went over the wire. A tuple, because two are made for each request.
 
     `at` is in seconds since the session began. `data` are the bytes without the framing (no newline, no `data:`).
     `message` is the parsed JSON; it means nothing unless `readable`. An array of messages is followed by one
@@ -148,7 +148,7 @@ class Frame:
     part: int | None = None
     exchange: int | None = None
     status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

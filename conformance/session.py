@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Protocol, Unpack
 
 from conformance.answers import Answers
@@ -339,13 +338,13 @@ class Session:
             headers=arrival.headers,
         )
         if arrival.exchange is not None and (asked := self._by_exchange.get(arrival.exchange)) is not None:
-            frame = replace(frame, case=asked.sent.case)
+            frame = frame._replace(case=asked.sent.case)
             if arrival.channel == "head":
                 asked.head = frame
         if isinstance(message, list):
             self._observe(frame, None)
             for part, element in enumerate(message):
-                self._dispatch(replace(frame, message=element, part=part, number=self._frames))
+                self._dispatch(frame._replace(message=element, part=part, number=self._frames))
         else:
             self._dispatch(frame)
 
@@ -364,7 +363,7 @@ class Session:
             return
         call = self._asker(message.get("id"), frame)
         if call is not None and call.sent.case != frame.case:
-            frame = replace(frame, case=call.sent.case)
+            frame = frame._replace(case=call.sent.case)
         self._observe(frame, call)
         if call is not None and ("result" in message or "error" in message):
             call.answers.append(frame)
@@ -404,7 +403,7 @@ class Session:
     def _keep(self, frame: Frame) -> None:
         self._frames += 1
         if len(frame.data) > KEPT_BYTES:
-            frame = replace(frame, data=frame.data[:KEPT_BYTES], message=None)
+            frame = frame._replace(data=frame.data[:KEPT_BYTES], message=None)
         self.trace.append(frame)
         self._trace_bytes += len(frame.data)
         while self._trace_bytes > TRACE_BYTES or len(self.trace) > TRACE_FRAMES:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 from conformance.target import StartError
 
 __all__ = ["Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport"]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """Bytes from the target: one line of stdout, one HTTP body, one SSE payload, or the head of an HTTP answer.
 
     `channel` is `stdout`, `head` (HTTP status and headers; no bytes), `body` (a whole non-SSE body) or `sse`
@@ -30,7 +30,7 @@ class Arrival:
     at: float
     exchange: int | None = None
     status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     omitted: int = 0
 
 
