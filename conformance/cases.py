@@ -89,6 +89,7 @@ class Case:
     isolation: Isolation = "shared"
     open: bool = True
     harmful: bool = False
+    waits: bool = False
     steps: tuple[Step, ...] = ()
 
     @property
@@ -174,6 +175,7 @@ class _File:
             isolation=entry.get("isolation", "shared"),
             open=entry.get("open", True),
             harmful=entry.get("harmful", False),
+            waits=entry.get("waits", False),
             steps=tuple(steps),
         )
         self._check(case, place)

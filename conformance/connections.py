@@ -39,6 +39,7 @@ class Connections:
         self._lock = threading.Lock()
         self._ready: deque[StdioTransport] = deque()
         self._wanted = 0
+        self._coming = 0
         self._open: set[Transport] = set()
         self._servers: list[RunningServer] = []
         self._shared: RunningServer | None = None
@@ -115,10 +116,15 @@ class Connections:
             return
         while True:
             with self._lock:
-                if self._closed or len(self._ready) >= min(self._spares, self._wanted):
+                if self._closed or len(self._ready) + self._coming >= min(self._spares, self._wanted):
                     return
+                self._coming += 1
             transport = StdioTransport(self.target, self.limits)
-            transport.start()
+            try:
+                transport.start()
+            finally:
+                with self._lock:
+                    self._coming -= 1
             with self._lock:
                 self.started += 1
                 if not self._closed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conformance.model import Frame, Report, Run, Target
+from conformance.model import Frame, Report, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +58,6 @@ class Confirming:
 
 
 @dataclass(frozen=True, slots=True)
-class AreaEnded:
-    """The verdicts of one area in one run are final. `counts` has the keys of `Report.counts`."""
-
-    revision: str
-    transport: str
-    area: str
-    counts: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class RunEnded:
-    """All verdicts of one revision over one transport."""
-
-    run: Run
-
-
-@dataclass(frozen=True, slots=True)
 class FrameSeen:
     """A frame went over the wire, in the session called `session`. Told only with `--trace`."""
 
@@ -91,15 +74,4 @@ class Finished:
     report: Report
 
 
-Event = (
-    Started
-    | RevisionFound
-    | RevisionAbsent
-    | Planned
-    | CaseEnded
-    | Confirming
-    | AreaEnded
-    | RunEnded
-    | FrameSeen
-    | Finished
-)
+Event = Started | RevisionFound | RevisionAbsent | Planned | CaseEnded | Confirming | FrameSeen | Finished

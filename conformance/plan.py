@@ -28,7 +28,8 @@ def claimed(case: Case, state: State) -> bool:
 
 
 def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
-    """Units of cases: first those that share the main session, then groups by client capabilities, then the lone ones.
+    """Units of cases: those that share the main session, the lone ones that wait a lot, groups by client capabilities,
+    the other lone ones; in that order.
 
     Cases that the server makes no claim for are left out, with the reason in the ledger.
     """
@@ -45,7 +46,9 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
             shared.setdefault(json.dumps(case.client, sort_keys=True), []).append(case)
         else:
             lone.append((case,))
-    return [*map(tuple, shared.values()), *lone]
+    main, *groups = map(tuple, shared.values())
+    waiting = [unit for unit in lone if unit[0].waits]
+    return [main, *waiting, *groups, *(unit for unit in lone if not unit[0].waits)]
 
 
 def isolated(unit: tuple[Case, ...]) -> bool:

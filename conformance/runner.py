@@ -54,7 +54,7 @@ class Options:
     call_tools: Literal["none", "safe", "all"] = "safe"
     named_tools: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
-    jobs: int = 2
+    jobs: int = 4
     fail_on: str = "violation"
     trace: bool = False
     confirm: bool = True
@@ -78,6 +78,10 @@ class Runner:
         self.options = options
         self.requirements = load()
         self.selection = self._select()
+        self._judging: dict[str, tuple[str, ...]] = {}
+        for case in self.selection.cases:
+            for requirement in case.requirements:
+                self._judging[requirement] = (*self._judging.get(requirement, ()), case.id)
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._states: list[State] = []
@@ -105,10 +109,6 @@ class Runner:
                 self._seal()
             self._connections.close()
             pool.shutdown(cancel_futures=True)
-        for state in self._states:
-            run = self._conclude(state)
-            yield from _areas(run)
-            yield events.RunEnded(run)
         yield events.Finished(self.report())
 
     def _seal(self) -> None:
@@ -319,7 +319,7 @@ class Runner:
             state.transport,
             state.survey,
             ledger,
-            {r: tuple(c.id for c in self.selection.cases if r in c.requirements) for r in by},
+            self._judging,
             state.seconds,
             state.blocked_by or ("" if self._complete else INTERRUPTED),
         )
@@ -405,12 +405,6 @@ class _Tracer:
 
 def _tell_nobody(case: str, outcome: str, seconds: float) -> None:
     """Confirmation is not news."""
-
-
-def _areas(run: Run) -> Iterator[events.Event]:
-    for area in dict.fromkeys(judged.requirement.area for judged in run.verdicts):
-        part = replace(run, verdicts=tuple(j for j in run.verdicts if j.requirement.area == area))
-        yield events.AreaEnded(run.revision, run.transport, area, counts([part]))
 
 
 def _untestable(failed: list[Attempt]) -> str:

@@ -220,6 +220,8 @@ class Session:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds."""
         limit = self.limits.answer if timeout is None else timeout
         deadline = time.monotonic() + limit
+        for call in calls:
+            call.lost = ""  # what was given up before may still come
         while not all(call.done for call in calls):
             if self.ended is not None:
                 for call in calls:

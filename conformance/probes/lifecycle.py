@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 from conformance.eras.handshake import Handshake, client_info
 from conformance.model import Frame
 from conformance.probes import Bench, probe
 from conformance.probes.outcome import shown
-from conformance.probes.tools import callable_tools
+from conformance.probes.tools import LONG, SHORT, callable_tools, patience
 from conformance.session import Call
 
 SILENT = "lifecycle/silent-before-initialize"
@@ -37,7 +39,9 @@ def opening(bench: Bench) -> None:
     if session.transport.name == "http":
         bench.ledger.not_applicable(SILENT, "over HTTP a server cannot speak first")
     else:
-        session.listen(min(2 * bench.startup, PROMPTLY) + session.limits.quiet)
+        # It may have been started ahead.
+        age = time.monotonic() - session.transport.began
+        session.listen(max(0.0, min(2 * bench.startup, PROMPTLY) - age) + session.limits.quiet)
         if not any(isinstance(frame.message, dict) for frame in session.since(0)):
             bench.ledger.held(SILENT)
     session.era.greet(session)
@@ -99,17 +103,19 @@ def unanswered_requests(bench: Bench) -> None:
     """Tools that ask the client, which stays silent. A server that then goes on says that it gave up."""
     session = bench.session
     session.answers.held.update(ASKED)
-    waiting = 0
+    waiting = False
     for _, params in callable_tools(bench):
         start = session.position
         call = session.send("tools/call", params)
-        session.wait(call)
+        session.wait(call, timeout=patience(session, SHORT))
         asked = [f for f in session.since(start) if _is_ours_to_answer(f)]
+        if asked:
+            session.wait(call, timeout=patience(session, LONG))
         if not call.answers:
-            waiting += bool(asked)
             call.excused = True
             session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
-            if not session.alive or waiting == 2:
+            waiting = bool(asked)
+            if waiting or not session.alive:
                 break
             continue
         session.hear_out()

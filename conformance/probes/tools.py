@@ -26,12 +26,18 @@ from conformance.probes.outcome import (
     succeeded,
 )
 from conformance.probes.structured import CONFORMS, TEXT_COPY, judge_structure, judge_text_copy
-from conformance.session import Call
+from conformance.session import Call, Session
 from conformance.survey import Unavailable, arguments_for
 
 MAX_CALLS = 100
-QUICK = 3.0
-"""Seconds for a call whose result does not count."""
+SHORT = 1.0
+"""Seconds after which a tool counts as slow: the other tools are called meanwhile."""
+
+LONG = 3.0
+"""Seconds that slow tools are waited for in the end, all together."""
+
+ORDINARY = 10.0
+"""The time limit for answers to which SHORT and LONG belong; a longer one makes them longer."""
 
 MAX_TIMEOUTS = 3
 FEW = 5
@@ -87,29 +93,43 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
         raise Unavailable("no tool that may be called has arguments that can be made up")
 
 
+def patience(session: Session, seconds: float) -> float:
+    """`seconds`, longer if the user gave the server longer to answer."""
+    limit = session.limits.answer
+    return min(limit, seconds * max(1.0, limit / ORDINARY))
+
+
 def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Call]]:
     """Call each tool that may be called; those that answer. Gives up after MAX_TIMEOUTS tools that do not.
 
-    With `talkative` each call asks for progress and, where requests say that, for logs; what comes meanwhile counts
-    and not the result, so a tool that takes long is not waited for.
+    A tool that takes long is left to work while the others are called, if the server does more than one thing at a
+    time, and cancelled in the end. With `talkative` each call asks for progress and, where requests say that, for logs;
+    what comes meanwhile counts and not the result, so a slow tool is not waited for.
     """
-    late = 0
+    session = bench.session
+    slow: list[tuple[Json, Call]] = []
     for number, (tool, params) in enumerate(callable_tools(bench)):
         meta: Json = {"progressToken": f"mcp-conform-{number}"}
         if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
             meta[META + "logLevel"] = "debug"
-        call = bench.session.send("tools/call", {**params, "_meta": meta} if talkative else params)
-        limit = bench.session.limits.answer
-        bench.session.wait(call, timeout=min(limit, QUICK) if talkative else limit)
+        call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)
+        if not session.wait(call, timeout=patience(session, SHORT)):
+            session.hear_out()
         if call.answers:
             yield tool, call
-            continue
-        if not bench.session.alive:
+        elif not session.alive:
             return
-        bench.session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
-        late += 1
-        if late == MAX_TIMEOUTS:
-            return
+        else:
+            slow.append((tool, call))
+            if len(slow) == MAX_TIMEOUTS:
+                break
+    if not talkative:
+        session.wait(*(call for _, call in slow), timeout=patience(session, LONG))
+    for tool, call in slow:
+        if call.answers:
+            yield tool, call
+        elif session.alive:
+            session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
 
 
 @probe("tools.call-each", AVAILABLE, EXECUTION_ERROR, CONFORMS, TEXT_COPY, EMBEDDED, FALLBACK)

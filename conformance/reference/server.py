@@ -67,7 +67,7 @@ class Server:
         self.peers: list[Peer] = []
         self.info: Message = INFO
         self.page_size = 5
-        self.ask_timeout = 1.0
+        self.ask_timeout = 0.7
         # seams
         self.outgoing: list[Filter] = []
         self.encode: Callable[[Any], bytes] = encode

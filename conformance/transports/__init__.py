@@ -67,6 +67,8 @@ class Transport(Protocol):
     """Moves bytes. Writing never blocks; closing unblocks everything and leaves no process behind."""
 
     name: str
+    began: float
+    """When the target was started or reached, as a `time.monotonic()`."""
 
     def start(self) -> None:
         """Start or reach the target. Raises StartError."""

@@ -45,6 +45,7 @@ class HttpTransport:
         self._server = server
         self._limits = limits
         self._inbox = Inbox()
+        self.began = 0.0
         self._changed = threading.Condition()
         self._next = 0
         self._under_way: dict[int, str] = {}
@@ -66,6 +67,7 @@ class HttpTransport:
 
     def start(self) -> None:
         """Check that somebody listens. Raises StartError."""
+        self.began = time.monotonic()
         if self._server is None:
             reach(self.url)
         else:

@@ -14,6 +14,7 @@ class MemoryTransport:
     name = "memory"
 
     def __init__(self, handler: Callable[[bytes], Iterable[bytes]]) -> None:
+        self.began = time.monotonic()
         self._handler = handler
         self._inbox = Inbox()
         self._buffer = b""

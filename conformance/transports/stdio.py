@@ -35,6 +35,7 @@ class StdioTransport:
     name = "stdio"
 
     def __init__(self, target: Target, limits: Limits) -> None:
+        self.began = 0.0
         self._target = target
         self._limits = limits
         self._lines = Lines()
@@ -55,6 +56,7 @@ class StdioTransport:
 
     def start(self) -> None:
         """Start the process. Raises StartError."""
+        self.began = time.monotonic()
         self._process = process = ServerProcess(self._target, self._limits)
         assert process.popen.stdin is not None and process.popen.stdout is not None
         self._stdin = process.popen.stdin.fileno()
