@@ -118,8 +118,7 @@ def _diagnosis(stage: Stage) -> str:
 def _reads_content_length(stage: Stage) -> bool:
     """Whether the server, silent to lines, answers a ping that is framed by headers."""
     session = stage.session
-    session.judge()
-    session.observers.clear()  # what an illegal frame brings about is a hint, no finding
+    session.unwatch()  # what comes of it is a hint, no finding
     start = session.position
     body = b'{"jsonrpc":"2.0","id":"framed","method":"ping"}'
     session.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from conformance import events
-from conformance.cases import Case, Selection, SelectionError, select
+from conformance.cases import Case
 from conformance.checks import cases, checks, judged_by_invariants, probes
 from conformance.connections import Connections
 from conformance.detection import Attempt, attempts, discard, judge_offers
@@ -33,6 +33,7 @@ from conformance.model import (
 from conformance.plan import isolated, plan
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
+from conformance.selection import Selection, SelectionError, select
 from conformance.session import NotSpoken, Session
 from conformance.survey import CallPolicy
 from conformance.transports import StartError

@@ -121,6 +121,11 @@ class Session:
                 else:
                     observer.heard(frame, call)
 
+    def unwatch(self) -> None:
+        """From now on nobody judges: what follows something illegal is no finding."""
+        self.judge()
+        self.observers.clear()
+
     # -- opening and closing
 
     def open(self) -> None:

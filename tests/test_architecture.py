@@ -17,7 +17,7 @@ LINE = [
     ["eras", "survey"],
     ["expect"],
     ["cases"],
-    ["invariants", "probes"],
+    ["selection", "invariants", "probes"],
     ["fuzz"],
     ["player"],
     ["connections"],
