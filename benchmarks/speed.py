@@ -20,7 +20,8 @@ from conformance.runner import Options, Runner
 from conformance.units import Stage
 
 REVISION = "2025-11-25"
-JOBS = os.cpu_count() or 2
+AT_ONCE = min(Options().jobs, os.cpu_count() or 2)
+"""More processes than cores do not start sooner."""
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -115,13 +116,13 @@ def main() -> int:
     command = tuple(shlex.split(given[0])) if given else (sys.executable, "-m", "conformance.reference")
     started = start_up(command)
     bare, full = round_trips(command)
-    runner = Runner(Target(command), Options(revisions=(REVISION,), jobs=JOBS, confirm=False))
+    runner = Runner(Target(command), Options(revisions=(REVISION,), confirm=False))
     wall = seconds(lambda: list(runner.run()))
     processes, requests = runner.effort
     decided = sum(v.verdict.value in ("passed", "failed") for run in runner.report().runs for v in run.verdicts)
-    unavoidable = processes * started / JOBS + requests * bare
+    unavoidable = processes * started / AT_ONCE + requests * bare
     cpu = help_cpu()
-    print(f"start-up {started * 1e3:.0f} ms, answer {bare * 1e6:.0f} µs, {JOBS} jobs")
+    print(f"start-up {started * 1e3:.0f} ms, answer {bare * 1e6:.0f} µs, {AT_ONCE} at once")
     print(
         f"run of {REVISION}: {wall:.2f} s, {processes} processes, {requests} requests, {decided} requirements decided"
     )
