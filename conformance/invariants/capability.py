@@ -31,6 +31,7 @@ ASKED_OF = {
 }
 """Request of the server → the client capability it needs."""
 
+
 def undeclared_use(method: str, revision: str) -> str:
     """The requirement that is broken by asking for `method` undeclared: one for each cause, the most special one.
 

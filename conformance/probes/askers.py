@@ -100,7 +100,10 @@ def is_question(frame: Frame) -> bool:
     """Whether the target asks the client for something here."""
     message = frame.message
     return (
-        frame.origin == "target" and isinstance(message, dict) and message.get("method") in CAPABILITY and "id" in message
+        frame.origin == "target"
+        and isinstance(message, dict)
+        and message.get("method") in CAPABILITY
+        and "id" in message
     )
 
 
@@ -111,7 +114,9 @@ class Client:
     watches: what follows on something illegal is no finding.
     """
 
-    def __init__(self, bench: Bench, capabilities: Json, *, opening: Replies | None = None, silent: bool = False) -> None:
+    def __init__(
+        self, bench: Bench, capabilities: Json, *, opening: Replies | None = None, silent: bool = False
+    ) -> None:
         self._bench = bench
         self._capabilities = capabilities
         self._opening = opening or {}

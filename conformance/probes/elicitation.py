@@ -1,4 +1,4 @@
-"""Probes of the area elicitation: users who decline, cancel or answer nonsense, and clients that are not the one asked."""
+"""Probes of the area elicitation: users who decline, cancel or answer nonsense, and clients that were not asked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOBODY = "no tool that was called asks the client for input of the user; name on
 
 @probe("asking.undeclared", DECLARED, *REQUIRED.values())
 def undeclared(bench: Bench) -> None:
-    """The tools that ask, twice each, by a client without any capability. What they ask then is the invariants' to judge."""
+    """The tools that ask, twice each, by a client without any capability. Invariants judge what they ask then."""
     askers = find_askers(bench)
     if not askers:
         raise Unavailable("no tool that was called asks the client for anything; name one with --call-tool")
@@ -47,7 +47,7 @@ def undeclared(bench: Bench) -> None:
 
 @probe("asking.elicitation", ACTIONS, ASSUMED, VALIDATED)
 def actions(bench: Bench) -> None:
-    """Tools that ask the user: accepted, declined, cancelled, answered by an error, and by content that breaks the form."""
+    """Tools that ask the user, who accepts, declines, cancels, is refused by the client, or breaks the form."""
     askers = find_askers(bench, CREATE)
     if not askers:
         raise Unavailable(NOBODY)

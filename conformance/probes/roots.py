@@ -18,12 +18,14 @@ UNAVAILABLE = "roots/unavailable-roots-handled"
 CHANGED = "roots/list-change-handled"
 BOUNDARIES = "roots/boundaries-respected"
 CLIENT: Json = {"roots": EVERYTHING["roots"]}
-NOBODY = "the server does not ask for roots, neither at its start nor in a tool that was called; name one with --call-tool"
+NOBODY = (
+    "the server does not ask for roots, neither at its start nor in a tool that was called; name one with --call-tool"
+)
 OTHER: Json = {"roots": [{"uri": "file:///mcp-conform/other", "name": "other"}]}
 
 
 def _users(bench: Bench) -> tuple[list[Asker], bool]:
-    """The tools that ask for roots, and whether the server does so of its own accord. Raises Unavailable if none does."""
+    """The tools that ask for roots, and whether the server does so unasked. Raises Unavailable if nobody does."""
     askers = find_askers(bench, LIST)
     first = min((c.sent.number for c in bench.session.calls.values() if c.method == "tools/call"), default=0)
     unasked = any(

@@ -68,14 +68,18 @@ def tool_loop(bench: Bench) -> None:
         if not call.answers:
             bench.ledger.inconclusive(LIMITED, "the tool with the loop is not answered in time")
         elif model.calls == 0:
-            bench.ledger.inconclusive(LIMITED, "no tool that is offered to the model may be called, or its arguments made up")
+            bench.ledger.inconclusive(
+                LIMITED, "no tool that is offered to the model may be called, or its arguments made up"
+            )
         else:
             _judge_limit(bench, client, call, model, asker)
         for params in model.asked:
             _judge_structure(bench, params, call.proof)
         for requirement in (ANSWERED, ALONE):
             bench.ledger.inconclusive(requirement, "the server gives up when the model calls a tool")
-    bench.ledger.inconclusive(CONFORMS, "no tool that is offered to the model has an outputSchema and structured content")
+    bench.ledger.inconclusive(
+        CONFORMS, "no tool that is offered to the model has an outputSchema and structured content"
+    )
 
 
 MARGIN = 5
