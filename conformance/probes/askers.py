@@ -165,10 +165,10 @@ class Client:
         if ping is not None and ping.answers:
             return ""
         self._session = None
+        if ping is not None:
+            ping.excused = True  # it is judged here, whatever it is
         if session.ended is not None:
             return session.ended.reason
-        if ping is not None:
-            ping.excused = True
         return f"no answer within {session.limits.answer:g} s to the ping that follows"
 
     def judge_end(self, requirement: str, call: Call, control: bool, what: str) -> bool:

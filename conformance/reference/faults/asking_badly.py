@@ -90,7 +90,7 @@ def _roots_instead(server: Server) -> None:
 
 
 def _as_accepted(call: Call, reply: Any) -> None:
-    if reply:
+    if reply and reply["action"] != "accept":
         reply.update(action="accept", content={"name": "stranger"})
 
 
@@ -252,7 +252,7 @@ FAULTS = (
     ),
     Fault(
         "samples-bare-text",
-        "sampling/request-shape versioning/negotiated-version-respected",
+        "content/known-types sampling/request-shape",
         "the content of a message to the model is a string",
         _sampled(lambda params: params["messages"][0].update(content="Say hello.")),
     ),
@@ -302,7 +302,7 @@ FAULTS = (
     ),
     Fault(
         "blocks-on-changed-roots",
-        "roots/list-change-handled",
+        "roots/list-change-handled transport-stdio/exits-on-stdin-close-implied",
         "the server waits for the new roots and reads nothing, not even them",
         at_change(_block),
         until="2025-11-25",
