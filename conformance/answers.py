@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from conformance.model import Json
 
 METHOD_NOT_FOUND = -32601
+
+Reply = dict[str, Json]
+"""`{"result": …}` or `{"error": …}`, as a response carries it."""
 
 _CAPABILITY = {
     "roots/list": "roots",
@@ -16,16 +21,19 @@ _CAPABILITY = {
 class Answers:
     """Replies to requests of the server, for a client that declared `capabilities` in `revision`.
 
-    Methods in `held` are left unanswered, for cases about a client that stays silent.
+    Methods in `held` are left unanswered, for cases about a client that stays silent. `instead` has what is replied to
+    a method in place of the plausible answer; `illegal` says that such replies are wrong on purpose.
     """
 
     def __init__(self, capabilities: Json, revision: str) -> None:
         self._capabilities = capabilities
         self._revision = revision
         self.held: set[str] = set()
+        self.instead: dict[str, Callable[[Json], Reply]] = {}
+        self.illegal = False
 
-    def reply(self, method: str, params: Json) -> dict[str, Json] | None:
-        """`{"result": …}` or `{"error": …}`; None if no reply is due.
+    def reply(self, method: str, params: Json) -> Reply | None:
+        """The reply; None if none is due.
 
         The stateless era has no requests from the server, so none is answered there.
         """
@@ -35,6 +43,8 @@ class Answers:
             return {"result": {}}
         if _CAPABILITY.get(method) not in self._capabilities:
             return {"error": {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}}
+        if method in self.instead:
+            return self.instead[method](params)
         return {"result": answer_to(method, params)}
 
 

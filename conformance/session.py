@@ -405,7 +405,7 @@ class Session:
 
     def _write_reply(self, message: Json) -> None:
         # The answer to a request that was itself wrong (id null, say) cannot be right.
-        self._write(encode(message), message, How(illegal=not is_id(message["id"])))
+        self._write(encode(message), message, How(illegal=self.answers.illegal or not is_id(message["id"])))
 
     def _keep(self, frame: Frame) -> None:
         self._frames += 1

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from threading import Timer
 from typing import Any
 
@@ -309,13 +310,14 @@ def test_a_subscription_gets_what_it_asked_for_under_its_id_until_it_is_cancelle
         assert client.others == []
 
 
-ANSWERS = {
+ANSWERS: Message = {
+    "ask_weather": {"role": "assistant", "model": "m", "content": {"type": "text", "text": "In Paris"}},
     "ask_name": {"action": "accept", "content": {"name": "Ada"}},
     "ask_consent": {"action": "decline"},
     "ask_model": {"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello"}},
     "ask_roots": {"roots": [{"uri": "file:///tmp"}]},
 }
-ALL: Message = {"sampling": {}, "roots": {}, "elicitation": {"form": {}, "url": {}}}
+ALL: Message = {"sampling": {"tools": {}}, "roots": {}, "elicitation": {"form": {}, "url": {}}}
 
 
 @pytest.mark.parametrize("tool", ANSWERS)
@@ -345,6 +347,51 @@ def test_a_stateless_tool_asks_by_its_result(tool: str) -> None:
     with Client(revision=STATELESS) as client:
         error = client.ask("tools/call", name=tool)["error"]
         assert error["code"] == -32021 and len(error["data"]["requiredCapabilities"]) == 1
+
+
+USE: Message = {"type": "tool_use", "id": "use", "name": "get_weather", "input": {"city": "Paris"}}
+
+
+def test_a_model_gets_the_results_of_its_tools_and_at_last_no_tools_any_more() -> None:
+    with Client(revision="2025-11-25", capabilities=ALL) as client:
+        identity = client.send("tools/call", name="ask_weather")
+        for turn in range(1, 6):
+            request = client.read()
+            messages = request["params"]["messages"]
+            assert request["params"]["toolChoice"] == {"mode": "none" if turn == 5 else "auto"}
+            assert len(messages) == 2 * turn - 1
+            if turn > 1:
+                assert [block["toolUseId"] for block in messages[-1]["content"]] == ["use"]
+            said = {"role": "assistant", "model": "m", "content": [USE], "stopReason": "toolUse"}
+            client.write({"jsonrpc": "2.0", "id": request["id"], "result": said})
+        assert client.response(identity)["result"]["isError"] is True
+
+
+def test_a_url_to_be_opened_first_is_an_error_only_where_there_is_one_for_that() -> None:
+    with Client(revision="2025-11-25", capabilities=ALL) as client:
+        error = client.ask("tools/call", name="ask_account")["error"]
+        (wanted,) = error["data"]["elicitations"]
+        assert (error["code"], wanted["mode"]) == (-32042, "url") and wanted["elicitationId"]
+    for revision, capabilities in (("2025-11-25", {"elicitation": {}}), ("2025-06-18", ALL)):
+        with Client(revision=revision, capabilities=capabilities) as client:
+            assert client.result("tools/call", name="ask_account")["isError"] is True
+
+
+def test_a_file_is_read_only_in_the_roots_which_are_asked_for_again_when_they_change(tmp_path: Path) -> None:
+    note, other = tmp_path / "a" / "note.txt", tmp_path / "b" / "note.txt"
+    for path in (note, other):
+        path.parent.mkdir()
+        path.write_text("A note.")
+    with Client(revision="2025-11-25", capabilities={"roots": {"listChanged": True}}) as client:
+        for root, path, readable in ((note, note, True), (None, other, False), (other, other, True)):
+            if root is other:
+                client.write({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})
+            identity = client.send("tools/call", name="read_note", arguments={"path": str(path)})
+            if root is not None:
+                roots = {"roots": [{"uri": root.parent.as_uri()}]}
+                client.write({"jsonrpc": "2.0", "id": client.read()["id"], "result": roots})
+            result = client.response(identity)["result"]
+            assert ("isError" not in result) == readable == (result["content"][0]["text"] == "A note.")
 
 
 def test_what_the_official_suite_asks_for_by_name_is_there_only_with_fixtures() -> None:

@@ -35,16 +35,19 @@ def load_invariants() -> tuple[type[Invariant], ...]:
     from conformance.invariants.codes import Codes
     from conformance.invariants.content import Content
     from conformance.invariants.envelope import Envelope
+    from conformance.invariants.forms import Forms
     from conformance.invariants.listing import Listing
     from conformance.invariants.logs import Logs
     from conformance.invariants.meta import Meta
     from conformance.invariants.progress import Progress
     from conformance.invariants.published import Published
+    from conformance.invariants.sampling import Sampling
     from conformance.invariants.shutdown import Shutdown
     from conformance.invariants.stateless import Stateless
     from conformance.invariants.stream import Stream
     from conformance.invariants.wire import Wire
 
     about_messages = (Stream, Envelope, Codes, Wire)
-    about_features = (Listing, Published, Content, Meta, Caching, Progress, Logs, Asking, Stateless, Capability)
-    return (*about_messages, *about_features, Shutdown)
+    about_features = (Listing, Published, Content, Meta, Caching, Progress, Logs, Stateless)
+    about_questions = (Asking, Forms, Sampling, Capability)
+    return (*about_messages, *about_features, *about_questions, Shutdown)

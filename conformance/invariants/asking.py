@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher, is_integer
+from conformance.invariants.capability import CLIENT, ELICITATION, SAMPLING, undeclared_use
 from conformance.ledger import Ledger
 from conformance.messages import Call, id_key
 from conformance.model import Frame, Json
 from conformance.session import Session
 
-CLIENT = "discovery/only-declared-client-capabilities"
 MODE = "elicitation/mode-declared"
 URL = "elicitation/url-valid"
 HTTPS = "elicitation/url-https"
@@ -37,6 +37,8 @@ class Asking(Watcher):
     name = "asking"
     requirements: ClassVar[tuple[str, ...]] = (
         CLIENT,
+        ELICITATION,
+        SAMPLING,
         MODE,
         URL,
         HTTPS,
@@ -160,7 +162,7 @@ class Asking(Watcher):
                 self._content(frame, method, inner if isinstance(inner, dict) else {}, declared)
             else:
                 self._broke(
-                    CLIENT,
+                    undeclared_use(method, self.session.revision.date),
                     f"the server asks for {method}, although the request did not declare {NEEDS[method]}",
                     "only capabilities that the client declared on this request",
                     {"declared": declared},

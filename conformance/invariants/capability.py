@@ -11,6 +11,9 @@ from conformance.model import Frame, Json, Severity
 from conformance.session import Call, Session
 
 CLIENT = "discovery/only-declared-client-capabilities"
+ELICITATION = "elicitation/capability-required"
+SAMPLING = "sampling/capability-required"
+ROOTS = "roots/capability-checked"
 NOTIFICATIONS = "discovery/only-declared-notifications"
 BEFORE_INITIALIZE = "lifecycle/silent-before-initialize"
 BEFORE_INITIALIZED = "lifecycle/no-requests-before-initialized"
@@ -27,6 +30,17 @@ ASKED_OF = {
     "tasks/cancel": ("tasks", "cancel"),
 }
 """Request of the server → the client capability it needs."""
+
+
+def undeclared_use(method: str, revision: str) -> str:
+    """The requirement that is broken by asking for `method` undeclared: one for each cause, the most special one.
+
+    From 2025-06-18 the general rule says MUST, and the one about roots still says SHOULD.
+    """
+    if method == "roots/list" and revision < "2025-06-18":
+        return ROOTS
+    return {"elicitation/create": ELICITATION, "sampling/createMessage": SAMPLING}.get(method, CLIENT)
+
 
 SINCE = {"elicitation/create": "2025-06-18", "tasks/get": "2025-11-25", "tasks/result": "2025-11-25"}
 """Requests that earlier revisions do not have."""
@@ -55,6 +69,9 @@ class Capability(Watcher):
     name = "capability"
     requirements: ClassVar[tuple[str, ...]] = (
         CLIENT,
+        ELICITATION,
+        SAMPLING,
+        ROOTS,
         NOTIFICATIONS,
         BEFORE_INITIALIZE,
         BEFORE_INITIALIZED,
@@ -132,8 +149,11 @@ class Capability(Watcher):
         if declared(self.session.client, ASKED_OF[method]) or self._empty(ASKED_OF[method]):
             self.ledger.held(CLIENT)
             return
+        requirement = undeclared_use(method, self.session.revision.date)
+        if method == "roots/list" and requirement == CLIENT:
+            self.ledger.block(ROOTS, CLIENT)
         self.ledger.broke(
-            CLIENT,
+            requirement,
             f"the server sends {method}, although the client did not declare {'.'.join(ASKED_OF[method])}",
             expected="only capabilities that the client declared",
             actual=f"client capabilities {shorten(self.session.client)}",

@@ -175,9 +175,10 @@ class Wire(Watcher):
                 continue
             later = for_revision(revision.date)
             known = later.method(method)
-            if known is None or known.result is None:
+            type_ref = None if known is None else known.request if "method" in document else known.result
+            if type_ref is None:
                 continue
-            if not any(p.path[: len(problem.path)] == problem.path for p in later.problems(known.result, document)):
+            if not any(p.path[: len(problem.path)] == problem.path for p in later.problems(type_ref, document)):
                 return True
         return False
 

@@ -136,6 +136,8 @@ def missing_capability(call: Call, request: Message) -> Message | None:
     method, mode = request["method"], request.get("params", {}).get("mode", "form")
     if method != "elicitation/create":
         name = method.partition("/")[0]
+        if "tools" in request.get("params", {}) and "tools" not in (call.client.get(name) or {}):
+            return {name: {"tools": {}}}
         return None if name in call.client else {name: {}}
     modes = call.client.get("elicitation")
     since = "2025-06-18" if mode == "form" else "2025-11-25"

@@ -71,6 +71,13 @@ class Session(Peer):
             self.cancel(params.get("requestId"))
         elif method == "notifications/initialized" and self.revision and not self.ready:
             self.ready = True
+        elif method == "notifications/roots/list_changed":
+            self.roots = None
+
+    def keep_roots(self, call: Call, roots: list[Any]) -> None:
+        declared = self.client.get("roots")
+        if isinstance(declared, dict) and declared.get("listChanged") is True:
+            self.roots = roots
 
     def answered(self, response: Message) -> None:
         given = response.get("id")

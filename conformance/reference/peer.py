@@ -23,6 +23,7 @@ class Peer:
         self.level = "debug"
         self.subscribed: set[str] = set()
         self.running: dict[Any, Call] = {}
+        self.roots: list[Any] | None = None
 
     def receive(self, message: Any, channel: Channel) -> None:
         """Deal with one incoming JSON value; whatever is to be said about it goes to `channel`."""
@@ -141,6 +142,9 @@ class Peer:
     def refusal(self, missing: Message) -> Exception:
         """What to raise when the client lacks the capabilities `missing`."""
         raise NotImplementedError
+
+    def keep_roots(self, call: Call, roots: list[Any]) -> None:
+        """Remember the client's roots, as long as it would tell if they changed."""
 
     def may_log(self, call: Call, level: str) -> bool:
         """Whether the client wants a log message of `level` in the course of `call`."""

@@ -68,6 +68,7 @@ class Server:
         self.info: Message = INFO
         self.page_size = 5
         self.ask_timeout = 0.7
+        self.rounds = 5
         # seams
         self.outgoing: list[Filter] = []
         self.encode: Callable[[Any], bytes] = encode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from conformance.reference import asking, prompts, resources
+from conformance.reference import agents, asking, prompts, resources
 from conformance.reference.prompts import PNG, WAV
 from conformance.reference.shape import LEVELS, text
 from conformance.reference.tool import ChangingTool, Tool, answer, arguments, failure
@@ -176,6 +176,7 @@ TOOLS = (
         input=_REGION,
     ),
     *asking.TOOLS,
+    *agents.TOOLS,
     ChangingTool("toggle_tool", "Add or remove the tool extra_tool", _toggle_tool),
     ChangingTool("toggle_resource", "Add or remove a resource", _toggle_resource),
     ChangingTool("toggle_prompt", "Add or remove the prompt extra_prompt", _toggle_prompt),

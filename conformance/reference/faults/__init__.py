@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 from conformance.reference.faults import (
+    asking,
+    asking_badly,
     errors,
     features,
     headers,
@@ -42,6 +44,8 @@ AREAS = (
     features,
     stateless,
     input_required,
+    asking,
+    asking_badly,
     subscriptions,
     http,
     headers,

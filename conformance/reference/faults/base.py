@@ -158,6 +158,19 @@ def on_notification(method: str, change: Callable[[Message, Call | None], Any]) 
     return sending(change_notification)
 
 
+def on_question(method: str, change: Callable[[Message], Any]) -> Apply:
+    """Change the params of the requests of one method that go to the client, as messages or as inputRequests."""
+
+    def change_params(message: Message, call: Call | None) -> None:
+        if message.get("method") == method:
+            change(message["params"])
+        for request in message.get("result", {}).get("inputRequests", {}).values():
+            if request["method"] == method:
+                change(request["params"])
+
+    return sending(change_params)
+
+
 def dropped(method: str) -> Apply:
     """Do not send notifications whose method starts with `method`."""
     return on_notification(method, lambda message, call: [])

@@ -12,6 +12,7 @@ from conformance.reference.faults.base import (
     instead,
     on_item,
     on_notification,
+    on_question,
     on_result,
     on_tool,
     sending,
@@ -82,19 +83,6 @@ def _own_token(message: Message, call: Call | None) -> None:
 
 def _falling(message: Message, call: Call | None) -> None:
     message["params"]["progress"] = -message["params"]["progress"]
-
-
-def _params(method: str, change: Callable[[Message], Any]) -> Apply:
-    """Change the params of the requests of one method that go to the client, as messages or as inputRequests."""
-
-    def change_params(message: Message, call: Call | None) -> None:
-        if message.get("method") == method:
-            change(message["params"])
-        for request in message.get("result", {}).get("inputRequests", {}).values():
-            if request["method"] == method:
-                change(request["params"])
-
-    return sending(change_params)
 
 
 def _same_again(message: Message, call: Call | None) -> list[Message]:
@@ -295,20 +283,20 @@ FAULTS = (
         "sampling-without-limit",
         "sampling/request-shape",
         "sampling requests have no maxTokens",
-        _params("sampling/createMessage", lambda params: drop(params, "maxTokens")),
+        on_question("sampling/createMessage", lambda params: drop(params, "maxTokens")),
     ),
     Fault(
         "form-nested",
         "elicitation/form-schema-flat elicitation/form-shape",
         "an elicitation form has a nested object",
-        _params("elicitation/create", _nested),
+        on_question("elicitation/create", _nested),
         since="2025-06-18",
     ),
     Fault(
         "form-without-message",
         "elicitation/form-shape elicitation/url-shape",
         "elicitation requests have no message",
-        _params("elicitation/create", lambda params: drop(params, "message")),
+        on_question("elicitation/create", lambda params: drop(params, "message")),
         since="2025-06-18",
     ),
     Fault(
@@ -336,14 +324,14 @@ FAULTS = (
         "url-relative",
         "elicitation/url-valid elicitation/url-https elicitation/url-shape",
         "URL elicitation names a path instead of a URL",
-        _params("elicitation/create", lambda params: params.update(url="/consent") if "url" in params else None),
+        on_question("elicitation/create", lambda params: params.update(url="/consent") if "url" in params else None),
         since="2025-11-25",
     ),
     Fault(
         "url-plain-http",
         "elicitation/url-https",
         "URL elicitation uses http",
-        _params(
+        on_question(
             "elicitation/create",
             lambda params: params.update(url="http://example.com/consent") if "url" in params else None,
         ),
@@ -361,14 +349,14 @@ FAULTS = (
         "samples-with-tools-undeclared",
         "sampling/tools-need-capability",
         "sampling requests offer tools, although the client did not declare sampling.tools",
-        _params("sampling/createMessage", lambda params: params.update(tools=[], toolChoice={"mode": "auto"})),
+        on_question("sampling/createMessage", lambda params: params.update(tools=[], toolChoice={"mode": "auto"})),
         since="2025-11-25",
     ),
     Fault(
         "progress-token-null",
         "progress/server-token-valid sampling/request-shape",
         "sampling requests carry a progressToken that is null",
-        _params("sampling/createMessage", lambda params: params.update(_meta={"progressToken": None})),
+        on_question("sampling/createMessage", lambda params: params.update(_meta={"progressToken": None})),
         until="2025-11-25",
     ),
     Fault(

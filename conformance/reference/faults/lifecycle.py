@@ -180,6 +180,7 @@ FAULTS = (
         " elicitation/form-shape meta/missing-capability-refused versioning/no-context-from-prior-requests",
         "the client is asked for what it did not declare",
         setting("missing_capability", lambda call, request: None),
+        since="2025-06-18",
     ),
     Fault(
         "announces-undeclared-change",
