@@ -19,6 +19,7 @@ from conformance.reference.faults import (
     stdio,
     subscriptions,
     tools,
+    utilities,
     versioning,
 )
 
@@ -40,6 +41,7 @@ AREAS = (
     resources,
     prompts,
     features,
+    utilities,
     stateless,
     input_required,
     subscriptions,
