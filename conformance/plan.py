@@ -45,7 +45,8 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
             shared.setdefault(json.dumps(case.client, sort_keys=True), []).append(case)
         else:
             lone.append((case,))
-    return [*map(tuple, shared.values()), *lone]
+    # What is said after something illegal is judged less strictly, so that comes last.
+    return [*(tuple(sorted(each, key=lambda case: case.illegal)) for each in shared.values()), *lone]
 
 
 def isolated(unit: tuple[Case, ...]) -> bool:

@@ -45,6 +45,7 @@ REQUIREMENTS = {
 @dataclass(frozen=True)
 class Judge:
     requirements: tuple[str, ...]
+    illegal: bool = False
 
 
 PROBES = {

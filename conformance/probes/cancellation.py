@@ -5,11 +5,11 @@ from __future__ import annotations
 from conformance.messages import encode
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.observed import Seen, seen
+from conformance.probes.observed import Seen, slow_call
 from conformance.probes.outcome import UNANSWERED, shown, stray
 from conformance.probes.tools import callable_tools
 from conformance.session import Call
-from conformance.survey import LISTS, Unavailable
+from conformance.survey import LISTS
 
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"
@@ -25,9 +25,6 @@ STOPS = "cancellation/stops-processing"
 RACES = 10
 TRIES = 3
 """How often a cancelled call must go on before that is told: a cancellation may always come too late."""
-
-SLOW, TOO_SLOW = 0.15, 2.0
-"""Seconds that a call must take so that it can be cancelled, and that are worth waiting for."""
 
 
 def _cancel(bench: Bench, identifier: Json, illegal: bool = False) -> Frame:
@@ -120,9 +117,7 @@ def invalid(bench: Bench) -> None:
 def in_flight(bench: Bench) -> None:
     """The quickest of the slow tools is called and cancelled at once, until the server heeds it or TRIES times."""
     next(callable_tools(bench))
-    slow = _slow(bench)
-    if slow is None:
-        raise Unavailable(f"no tool that was called takes between {SLOW:g} and {TOO_SLOW:g} s")
+    slow = slow_call(bench)
     talks = _talks_late(bench, slow)
     if not talks:
         bench.ledger.inconclusive(STOPS, f"the slow tool {slow.params['name']!r} reports no progress on the way")
@@ -150,19 +145,14 @@ def in_flight(bench: Bench) -> None:
         _judge_work(bench, working)
 
 
-def _slow(bench: Bench) -> Seen | None:
-    known = [each for each in seen(bench) if SLOW <= each.seconds <= TOO_SLOW]
-    return min(known, key=lambda each: each.seconds, default=None)
-
-
 def _talks_late(bench: Bench, slow: Seen) -> bool:
     """Whether the tool, left alone, still reports progress after half its time."""
-    token = "mcp-conform-left-alone"
+    token = 70_999
     call = bench.session.request("tools/call", {**slow.params, "_meta": {"progressToken": token}})
     return bool(call.answers) and _progress_after(bench, call, token, slow.seconds / 2) is not None
 
 
-def _progress_after(bench: Bench, call: Call, token: str, seconds: float) -> Frame | None:
+def _progress_after(bench: Bench, call: Call, token: Json, seconds: float) -> Frame | None:
     """Progress for `token` that came later than `seconds` after the request."""
     for frame in bench.session.since(call.sent.number):
         message = frame.message

@@ -154,7 +154,7 @@ def _judge_context(bench: Bench, worked: list[Place]) -> None:
         )
 
 
-@probe("completion.undeclared", DECLARED, UNSUPPORTED)
+@probe("completion.undeclared", DECLARED, UNSUPPORTED, illegal=True)
 def undeclared(bench: Bench) -> None:
     """completion/complete of a server that does not declare completions."""
     if bench.survey.declares("completions"):
@@ -189,7 +189,7 @@ def _values(call: Call) -> list[Json]:
     return values if isinstance(values, list) else []
 
 
-@probe("completion.refusals", UNKNOWN, MISSING, VALIDATED)
+@probe("completion.refusals", UNKNOWN, MISSING, VALIDATED, illegal=True)
 def refusals(bench: Bench) -> None:
     """A prompt that does not exist, a request without argument, and a reference of no type that exists."""
     unknown = Place({"type": "ref/prompt", "name": "mcp-conform-no-such-prompt"}, "x", ())

@@ -22,7 +22,7 @@ INVALID = "logging/invalid-level-refused"
 SET = "logging/set-level-answered"
 
 
-@probe("logging.levels", SET, INVALID)
+@probe("logging.levels", SET, INVALID, illegal=True)
 def levels(bench: Bench) -> None:
     """Each level that there is, one that there is not, and the most talkative one again."""
     for level in LEVELS:

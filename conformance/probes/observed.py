@@ -9,6 +9,10 @@ from conformance.probes import Bench
 from conformance.probes.outcome import complete, succeeded
 from conformance.probes.tools import call_each
 from conformance.session import Call
+from conformance.survey import Unavailable
+
+SLOW, TOO_SLOW = 0.15, 2.0
+"""Seconds that a call must take so that something can happen meanwhile, and that are worth waiting for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,14 @@ def seen(bench: Bench, asking: str = "") -> list[Seen]:
         for _ in call_each(bench, talkative=True):
             pass
     return [_seen(call) for call in bench.session.calls.values() if _counts(call, asking)]
+
+
+def slow_call(bench: Bench) -> Seen:
+    """The quickest of the calls that take long enough for something to happen meanwhile. Raises Unavailable."""
+    known = [each for each in seen(bench) if SLOW <= each.seconds <= TOO_SLOW]
+    if not known:
+        raise Unavailable(f"no tool that was called takes between {SLOW:g} and {TOO_SLOW:g} s")
+    return min(known, key=lambda each: each.seconds)
 
 
 def _counts(call: Call, asking: str) -> bool:
