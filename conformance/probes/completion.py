@@ -24,6 +24,8 @@ METHOD = "completion/complete"
 MAX_EACH = 8
 """How many arguments of prompts, and how many variables of templates, are completed."""
 
+MAX_TIMEOUTS = 2
+
 CONTEXT = "completion/context-accepted"
 DECLARED = "completion/capability-declared"
 INTERNAL = "completion/internal-error-32603"
@@ -88,10 +90,12 @@ def each(bench: Bench) -> None:
     What is wrong with a result is the invariants' to judge.
     """
     worked: list[Place] = []
+    lost = 0
     for place in places(bench.survey):
         call = bench.session.request(METHOD, place.params())
         if not answered(bench, call, INTERNAL):
-            if not bench.session.alive:
+            lost += 1
+            if lost == MAX_TIMEOUTS or not bench.session.alive:
                 return
             continue
         if _unknown_of_old(bench, call):

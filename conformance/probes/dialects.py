@@ -37,14 +37,14 @@ def dialects(bench: Bench) -> None:
         schema = tool.get("inputSchema")
         if tried == FEW or not isinstance(schema, dict) or not SENSITIVE.search(json.dumps(schema)):
             continue
-        telling = next(_telling(schema, params["arguments"]), None)
-        if telling is None:
+        apart = next(telling(schema, params["arguments"]), None)
+        if apart is None:
             continue
         tried += 1
         good = bench.session.request("tools/call", params)
         if not (good.answers and succeeded(good) and complete(good)):
             continue
-        wrong = bench.session.request("tools/call", {**params, "arguments": telling})
+        wrong = bench.session.request("tools/call", {**params, "arguments": apart})
         requirement = DECLARED if "$schema" in schema else DEFAULT
         if answered(bench, wrong, requirement):
             _judge(bench, requirement, tool, wrong)
@@ -68,13 +68,14 @@ def _judge(bench: Bench, requirement: str, tool: Json, call: Call) -> None:
     )
 
 
-def _telling(schema: dict[str, Json], good: dict[str, Json]) -> Iterator[dict[str, Json]]:
+def telling(schema: dict[str, Json], good: dict[str, Json]) -> Iterator[dict[str, Json]]:
     """Arguments that `schema` refuses in its dialect and admits in another one."""
     own = DIALECTS.get(str(schema.get("$schema", "https://json-schema.org/draft/2020-12/schema")).rstrip("#"))
     other = SEVENTH if own == LATEST else LATEST
     if own is None or _refuses(own, schema, good) is not False:
         return
-    for name in schema.get("properties") or {}:
+    properties = schema.get("properties")
+    for name in properties if isinstance(properties, dict) else ():
         for value in (*_fitting(schema, name), *VALUES):
             arguments = {**good, name: value}
             if _refuses(own, schema, arguments) is True and _refuses(other, schema, arguments) is False:
