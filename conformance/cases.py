@@ -92,6 +92,11 @@ class Case:
     steps: tuple[Step, ...] = ()
 
     @property
+    def illegal(self) -> bool:
+        """Whether it may send what is wrong on purpose, after which the server is judged less strictly."""
+        return any(step.illegal for step in self.steps)
+
+    @property
     def requirements(self) -> tuple[str, ...]:
         """The ids of all requirements that it can judge."""
         return tuple(dict.fromkeys(identifier for step in self.steps for identifier in step.judges))
@@ -103,6 +108,10 @@ class Judging(Protocol):
     @property
     def requirements(self) -> tuple[str, ...]:
         """The ids of the requirements that it may judge."""
+
+    @property
+    def illegal(self) -> bool:
+        """Whether it may send what is wrong on purpose."""
 
 
 def load_cases(
@@ -240,13 +249,14 @@ class _File:
         name = entry["probe"]
         if name not in self._known.probes:
             raise self._error((*place, "probe"), f"there is no probe {name!r}{near(name, self._known.probes)}")
-        of_probe = self._known.probes[name].requirements
+        known = self._known.probes[name]
+        of_probe = known.requirements
         judges = tuple(entry.get("requirements", of_probe))
         for i, identifier in enumerate(judges):
             self._check_requirement(identifier, (*place, "requirements", i))
             if identifier not in of_probe:
                 raise self._error((*place, "requirements", i), f"the probe {name} does not judge {identifier}")
-        return Step("probe", probe=name, settings=entry.get("with", {}), judges=judges)
+        return Step("probe", probe=name, settings=entry.get("with", {}), illegal=known.illegal, judges=judges)
 
     def _expectation(self, entry: dict[str, Json], place: Place, saved: set[str]) -> Expectation:
         self._check_requirement(entry["requirement"], (*place, "requirement"))

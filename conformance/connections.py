@@ -10,6 +10,7 @@ from dataclasses import replace
 from conformance.eras import era_of
 from conformance.model import Json, Limits, Target
 from conformance.revisions import Revision
+from conformance.secrets import secrets_of
 from conformance.session import Observer, Session
 from conformance.target import RunningServer
 from conformance.transports import StartError, Transport
@@ -32,6 +33,7 @@ class Connections:
     def __init__(self, target: Target, limits: Limits, spares: int, watch: Watch | None = None) -> None:
         self.target = target
         self.limits = limits
+        self._secrets = secrets_of(target)
         self.started = 0
         self.requests = 0
         self._spares = spares
@@ -63,6 +65,7 @@ class Connections:
         """
         transport = self._http(own_process) if self.target.url else self._stdio()
         session = Session(transport, era_of(revision), revision, client=client, limits=self.limits)
+        session.secrets = self._secrets
         if self._watch is not None and (observer := self._watch(session)) is not None:
             session.observers.append(observer)
         return session

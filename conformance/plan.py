@@ -46,7 +46,8 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
             shared.setdefault(json.dumps(case.client, sort_keys=True), []).append(case)
         else:
             lone.append((case,))
-    main, *groups = map(tuple, shared.values())
+    # What is said after something illegal is judged less strictly, so that comes last.
+    main, *groups = (tuple(sorted(each, key=lambda case: case.illegal)) for each in shared.values())
     waiting = [unit for unit in lone if unit[0].waits]
     return [main, *waiting, *groups, *(unit for unit in lone if not unit[0].waits)]
 

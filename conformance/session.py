@@ -65,6 +65,7 @@ class Session:
     """See the module. Used by one thread; the transport has threads of its own.
 
     `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
+    `secrets` are what the target was given and must not tell.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Session:
         self._waiting: dict[str, Call] = {}
         self._case = ""
         self._unseen: deque[tuple[Frame, Call | None]] = deque()
+        self.secrets: tuple[str, ...] = ()
         self.opened = False
         self.capabilities: Json = {}
         self.server: dict[str, str] = {}
@@ -247,6 +249,11 @@ class Session:
         deadline = time.monotonic() + seconds
         while self.ended is None and (left := deadline - time.monotonic()) > 0:
             self._take(self._receive(left))
+
+    def give_up(self, call: Call) -> None:
+        """We have cancelled `call`: an answer may come or not, and the server counts as free again."""
+        call.excused = True
+        self._waiting.pop(id_key(call.id), None)
 
     def new_id(self) -> int:
         """An id not used yet in this session."""

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from conformance.model import Limits, Target
+from conformance.secrets import CANARY
 
 STDERR_TAIL = 64 * 1024
 PORTS = range(20_000, 32_000)
@@ -74,7 +75,7 @@ class ServerProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE if stdio else subprocess.STDOUT,
                 bufsize=0,
-                env={**os.environ, **target.env},
+                env={**CANARY, **os.environ, **target.env},
                 cwd=target.cwd,
                 start_new_session=True,
             )

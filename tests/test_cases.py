@@ -46,6 +46,7 @@ REQUIREMENTS = {
 @dataclass(frozen=True)
 class Judge:
     requirements: tuple[str, ...]
+    illegal: bool = False
 
 
 PROBES = {

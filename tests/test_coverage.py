@@ -18,7 +18,7 @@ COMPLETE = (
     "sampling",
     "roots",
 )
-NOT_YET = 234
+NOT_YET = 214
 """The number may only fall: lower it when checks are added."""
 
 

@@ -33,21 +33,24 @@ def load_invariants() -> tuple[type[Invariant], ...]:
     from conformance.invariants.caching import Caching
     from conformance.invariants.capability import Capability
     from conformance.invariants.codes import Codes
+    from conformance.invariants.completion import Completion
     from conformance.invariants.content import Content
     from conformance.invariants.envelope import Envelope
     from conformance.invariants.forms import Forms
     from conformance.invariants.listing import Listing
     from conformance.invariants.logs import Logs
     from conformance.invariants.meta import Meta
+    from conformance.invariants.pace import Pace
     from conformance.invariants.progress import Progress
     from conformance.invariants.published import Published
     from conformance.invariants.sampling import Sampling
+    from conformance.invariants.secrets import Secrets
     from conformance.invariants.shutdown import Shutdown
     from conformance.invariants.stateless import Stateless
     from conformance.invariants.stream import Stream
     from conformance.invariants.wire import Wire
 
     about_messages = (Stream, Envelope, Codes, Wire)
-    about_features = (Listing, Published, Content, Meta, Caching, Progress, Logs, Stateless)
+    about_features = (Listing, Published, Content, Meta, Caching, Completion, Progress, Pace, Logs, Secrets, Stateless)
     about_questions = (Asking, Forms, Sampling, Capability)
     return (*about_messages, *about_features, *about_questions, Shutdown)

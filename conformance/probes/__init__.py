@@ -49,21 +49,24 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A registered probe."""
+    """A registered probe. `illegal` says that it may send what is wrong on purpose."""
 
     name: str
     requirements: tuple[str, ...]
     run: Callable[[Bench], None]
+    illegal: bool = False
 
 
 PROBES: dict[str, Probe] = {}
 
 
-def probe(name: str, *requirements: str) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
-    """Register a function as the probe `name`, which may judge `requirements`."""
+def probe(
+    name: str, *requirements: str, illegal: bool = False
+) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+    """Register a function as the probe `name`, which may judge `requirements` and send what is `illegal`."""
 
     def register(function: Callable[[Bench], None]) -> Callable[[Bench], None]:
-        PROBES[name] = Probe(name, requirements, function)
+        PROBES[name] = Probe(name, requirements, function, illegal)
         return function
 
     return register

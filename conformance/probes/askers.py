@@ -132,7 +132,7 @@ class Client:
             session.answers.instead.update(self._opening)
             session.open()
             if self._silent:
-                session.observers.clear()
+                session.unwatch()
                 session.answers.illegal = True
             self._session = session
         return self._session

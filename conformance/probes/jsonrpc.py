@@ -18,10 +18,17 @@ from conformance.probes.outcome import (
     shown,
     stray,
 )
-from conformance.survey import LISTS
+from conformance.survey import LISTS, Unavailable, arguments_for, prompt_arguments
 
-IDS: tuple[Json, ...] = (0, 2**31 + 1, "mcp-conform", "90071", "1b4e28ba-2fa1-11d2-883f-0016d3cca427")
+IDS: tuple[Json, ...] = (0, -7, 2**31 + 1, "mcp-conform", "90071", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", "mcp hé世")
 """Ids that the session itself does not use: it counts from 1."""
+
+FAILING: tuple[tuple[str, str, Json], ...] = (
+    ("prompts", "prompts/get", {"name": "mcp-conform-no-such-prompt"}),
+    ("resources", "resources/read", {"uri": "mcp-conform://no-such-resource/7f3b"}),
+    ("tools", "tools/call", {"name": "mcp-conform-no-such-tool", "arguments": {}}),
+)
+"""Feature, and a request of it that is well-formed and fails."""
 
 ONCE = "jsonrpc/every-request-answered-once"
 ECHOED = "jsonrpc/response-id-echoed"
@@ -29,9 +36,16 @@ ECHOED = "jsonrpc/response-id-echoed"
 
 @probe("jsonrpc.ids", ECHOED)
 def ids(bench: Bench) -> None:
-    """One harmless request with each kind of id. A wrong id in an answer is the envelope invariant's to judge."""
+    """A harmless request with each kind of id, and one that is refused with an id that is text.
+
+    A wrong id in an answer is the envelope invariant's to judge.
+    """
     method, params = bench.session.era.sentinel(bench.session)
-    for identifier in IDS:
+    requests = [(identifier, method, params) for identifier in IDS]
+    for feature, fails, wrong in FAILING:
+        if bench.survey.declares(feature):
+            requests.append((f"mcp-conform-{feature}", fails, wrong))
+    for identifier, method, params in requests:
         call = bench.session.request(method, params, id=identifier)
         if call.answers:
             bench.ledger.held(ECHOED)
@@ -118,7 +132,7 @@ def meta_keys(bench: Bench) -> None:
             )
 
 
-@probe("jsonrpc.invalid-params", "jsonrpc/invalid-params-refused")
+@probe("jsonrpc.invalid-params", "jsonrpc/invalid-params-refused", illegal=True)
 def invalid_params(bench: Bench) -> None:
     """A request of each declared feature without the param that it cannot do without."""
     candidates = [
@@ -163,6 +177,7 @@ MEMBERS = {"tools/list": "tools", "resources/list": "resources", "prompts/list":
     "tools/capability-declared",
     "resources/capability-declared",
     "prompts/capability-declared",
+    illegal=True,
 )
 def undeclared(bench: Bench) -> None:
     """The first method of each feature that the server does not declare."""
@@ -209,7 +224,7 @@ NON_ASCII = "hé世😀"
 _ECHO = re.compile("mcp-conform-(.{1,40}?)-end", re.DOTALL)
 
 
-@probe("jsonrpc.non-ascii", "jsonrpc/messages-utf8")
+@probe("jsonrpc.non-ascii", "jsonrpc/messages-utf8", illegal=True)
 def non_ascii(bench: Bench) -> None:
     """Names beyond ASCII; where the server repeats them they must come back unharmed."""
     requirement = "jsonrpc/messages-utf8"
@@ -219,6 +234,7 @@ def non_ascii(bench: Bench) -> None:
         calls.append(bench.session.request("tools/call", {"name": name, "arguments": {}}))
     if bench.survey.declares("prompts"):
         calls.append(bench.session.request("prompts/get", {"name": name}))
+    calls += [bench.session.request(method, params) for method, params in _repeating(bench, name)]
     for call in calls:
         for text in strings(call.response):
             for echo in _ECHO.findall(text):
@@ -233,6 +249,24 @@ def non_ascii(bench: Bench) -> None:
                         frames=call.proof,
                     )
     bench.ledger.inconclusive(requirement, "the server repeats no text and sends none beyond ASCII")
+
+
+def _repeating(bench: Bench, text: str) -> Iterator[tuple[str, Json]]:
+    """Requests whose answers may repeat `text`: calls of tools and prompts, in place of an argument that is needed."""
+    for tool in [tool for tool in bench.survey.callable_tools if isinstance(tool.get("name"), str)]:
+        try:
+            arguments = arguments_for(tool)
+        except Unavailable:
+            continue
+        plain = [name for name, value in arguments.items() if value == "x"]
+        if plain:
+            yield "tools/call", {"name": tool["name"], "arguments": {**arguments, plain[0]: text}}
+            break
+    for prompt in bench.survey.prompts:
+        required = prompt_arguments(prompt)
+        if required and isinstance(prompt.get("name"), str):
+            yield "prompts/get", {"name": prompt["name"], "arguments": dict.fromkeys(required, text)}
+            break
 
 
 def strings(value: Json) -> Iterator[str]:

@@ -7,6 +7,7 @@ import time
 from conformance.eras.handshake import Handshake, client_info
 from conformance.model import Frame
 from conformance.probes import Bench, probe
+from conformance.probes.cancellation import LATE_RESPONSE, answer_late
 from conformance.probes.outcome import shown
 from conformance.probes.tools import LONG, SHORT, callable_tools, patience
 from conformance.session import Call
@@ -98,7 +99,7 @@ def prompt_pings(bench: Bench) -> None:
     bench.ledger.held(PROMPT)
 
 
-@probe("lifecycle.unanswered-requests", CANCELLED)
+@probe("lifecycle.unanswered-requests", CANCELLED, LATE_RESPONSE)
 def unanswered_requests(bench: Bench) -> None:
     """Tools that ask the client, which stays silent. A server that then goes on says that it gave up."""
     session = bench.session
@@ -124,6 +125,7 @@ def unanswered_requests(bench: Bench) -> None:
     session.answers.held.clear()
     why = "the server still waits" if waiting else "no tool that was called asks the client and waits for its answer"
     bench.ledger.inconclusive(CANCELLED, why)
+    bench.ledger.inconclusive(LATE_RESPONSE, why)
 
 
 def _is_ours_to_answer(frame: Frame) -> bool:
@@ -140,6 +142,7 @@ def _judge_giving_up(bench: Bench, call: Call, question: Frame, start: int) -> b
             named = params.get("requestId") if isinstance(params, dict) else None
             if message.get("method") == "notifications/cancelled" and named == question.message["id"]:
                 bench.ledger.held(CANCELLED)
+                answer_late(bench, question)
                 return True
     waited = call.answers[0].at - question.at
     if waited < PATIENT:

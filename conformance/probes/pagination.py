@@ -69,6 +69,9 @@ def stable(bench: Bench) -> None:
             if not all(answered(bench, call, STABLE) for call in calls):
                 break
             pages = [_items(call, member) for call in calls]
+            if pages[0] is not None and calls[1].error is not None:
+                _broke_stability(bench, calls, "is refused the second time")
+                break
             if None in pages:
                 bench.ledger.block(STABLE, ACCEPTED)
                 break
@@ -76,14 +79,18 @@ def stable(bench: Bench) -> None:
                 bench.ledger.held(STABLE)
                 break
             if attempt:
-                bench.ledger.broke(
-                    STABLE,
-                    f"the same cursor of {method} gives other items the second time",
-                    expected="the same items",
-                    actual=shown(calls[1]),
-                    frames=(*calls[0].proof, *calls[1].proof),
-                )
+                _broke_stability(bench, calls, "gives other items the second time")
     bench.ledger.inconclusive(STABLE, "no list is longer than a page")
+
+
+def _broke_stability(bench: Bench, calls: list[Call], what: str) -> None:
+    bench.ledger.broke(
+        STABLE,
+        f"the same cursor of {calls[0].method} {what}",
+        expected="the same items",
+        actual=shown(calls[1]),
+        frames=(*calls[0].proof, *calls[1].proof),
+    )
 
 
 def _first_cursor(bench: Bench, method: str) -> Json:

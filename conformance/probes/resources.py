@@ -164,7 +164,7 @@ def _judge_emptiness(bench: Bench, call: Call) -> None:
     )
 
 
-@probe("resources.nonsense", VALIDATED)
+@probe("resources.nonsense", VALIDATED, illegal=True)
 def nonsense(bench: Bench) -> None:
     """What is no URI, and one that is very long. Contents must not come back; "not found" is a good answer."""
     if template := catch_all(bench):
@@ -198,7 +198,7 @@ def _broke_validation(bench: Bench, call: Call, does: str) -> None:
     )
 
 
-@probe("resources.subscribe", ANSWERED, REFUSED)
+@probe("resources.subscribe", ANSWERED, REFUSED, illegal=True)
 def subscribe(bench: Bench) -> None:
     """Subscribe to a listed resource and unsubscribe; without the capability both are refused."""
     declared = bench.survey.declares("resources.subscribe")

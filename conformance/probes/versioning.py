@@ -367,7 +367,7 @@ def _judge_agreed_version(bench: Bench, call: Call) -> None:
     )
 
 
-@probe("versioning.removed-methods", REMOVED)
+@probe("versioning.removed-methods", REMOVED, illegal=True)
 def removed_methods(bench: Bench) -> None:
     """Methods of the handshake era, with params that were valid there."""
     listed = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)]

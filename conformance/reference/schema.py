@@ -56,6 +56,10 @@ def _object_problem(value: dict[str, Any], schema: Schema, path: str) -> str | N
     for name in schema.get("required", ()):
         if name not in value:
             return f"{path}.{name} is required"
+    for name, companions in schema.get("dependentRequired", {}).items():
+        missing = [each for each in companions if name in value and each not in value]
+        if missing:
+            return f"{path}.{missing[0]} is required beside {name}"
     extra = schema.get("additionalProperties", True)
     for name, member in value.items():
         if name in properties:
@@ -71,10 +75,12 @@ def _object_problem(value: dict[str, Any], schema: Schema, path: str) -> str | N
 
 def _array_problem(value: list[Any], schema: Schema, path: str) -> str | None:
     found = _bounds_problem(len(value), schema, ("minItems", "maxItems"), f"the length of {path}")
-    if found or "items" not in schema:
+    if found:
         return found
+    first = schema.get("prefixItems", [])
     for index, item in enumerate(value):
-        found = problem(item, schema["items"], f"{path}[{index}]")
+        rule = first[index] if index < len(first) else schema.get("items", {})
+        found = f"{path}[{index}] is not allowed" if rule is False else problem(item, rule, f"{path}[{index}]")
         if found:
             return found
     return None

@@ -76,6 +76,11 @@ def _log(call: Call, given: Arguments) -> Message:
     return answer("Logged at every level that was asked for.")
 
 
+def _measure(call: Call, given: Arguments) -> Message:
+    x, y = given.get("point", [3, 4])
+    return answer(f"{(x * x + y * y) ** 0.5:g} {given.get('unit', 'steps')}")
+
+
 def _toggle_tool(call: Call, given: Arguments) -> Message:
     return _toggle(call, "tools", call.server.tools, (EXTRA.name, EXTRA))
 
@@ -107,6 +112,7 @@ def _touch(call: Call, given: Arguments) -> Message:
     return answer(f"{resources.COUNTER} is now {call.server.touched}.")
 
 
+LATEST = "https://json-schema.org/draft/2020-12/schema"
 _NUMBER: Message = {"type": "number", "description": "A summand"}
 _SEARCH = arguments(
     query={"type": "string", "minLength": 1, "maxLength": 100, "description": "What to look for"},
@@ -118,6 +124,18 @@ _SEARCH = arguments(
 _REGION = arguments(
     region={"type": "string", "x-mcp-header": "Region", "description": "Where to look it up"},
     level={"type": "integer", "minimum": 0, "maximum": 9, "default": 0, "x-mcp-header": "Level"},
+)
+_POINT: Message = {
+    "type": "array",
+    "prefixItems": [{"type": "number"}, {"type": "number"}],
+    "items": False,
+    "minItems": 2,
+    "default": [3, 4],
+}
+_MEASURE = arguments(
+    point=_POINT,
+    unit={"type": "string", "default": "steps"},
+    scale={"type": "number", "minimum": 1, "default": 1},
 )
 _SUM: Message = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
 _SETTINGS: Message = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
@@ -174,6 +192,18 @@ TOOLS = (
         "Look something up in a region that HTTP headers repeat",
         lambda call, given: answer(f"Nothing to report from {given['region']}."),
         input=_REGION,
+    ),
+    Tool(
+        "measure",
+        "Measure how far away a point is, in a schema of the default dialect",
+        _measure,
+        input={**_MEASURE, "dependentRequired": {"unit": ["scale"]}},
+    ),
+    Tool(
+        "measure_again",
+        "Measure how far away a point is, in a schema that names its dialect",
+        _measure,
+        input={"$schema": LATEST, **_MEASURE, "dependentRequired": {"unit": ["scale"]}},
     ),
     *asking.TOOLS,
     *agents.TOOLS,

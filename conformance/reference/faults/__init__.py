@@ -13,6 +13,7 @@ from conformance.reference.faults import (
     http,
     input_required,
     jsonrpc,
+    kinds,
     lifecycle,
     pagination,
     prompts,
@@ -21,6 +22,7 @@ from conformance.reference.faults import (
     stdio,
     subscriptions,
     tools,
+    utilities,
     versioning,
 )
 
@@ -42,6 +44,8 @@ AREAS = (
     resources,
     prompts,
     features,
+    utilities,
+    kinds,
     stateless,
     input_required,
     asking,
