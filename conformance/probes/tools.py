@@ -47,7 +47,6 @@ OPTIONAL = "tools/arguments-optional"
 MALFORMED = "tools/malformed-call-refused"
 CASE = "tools/name-case-sensitive"
 INDEPENDENT = ("tools", "resources", "prompts")
-SAFE_ONLY = "no tool may be called: none is annotated readOnlyHint; name one with --call-tool"
 
 
 @probe("tools.list", AVAILABLE)
@@ -71,7 +70,7 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
     """Tools that may be called, each with the params of a good call. Raises Unavailable if there is none."""
     tools = _named(bench)
     if not tools:
-        raise Unavailable(SAFE_ONLY)
+        raise Unavailable(bench.survey.policy.forbids)
     found = False
     for tool in tools[:MAX_CALLS]:
         execution = tool.get("execution")
