@@ -24,6 +24,7 @@ NPM = {
     "server-filesystem": "@modelcontextprotocol/server-filesystem@2026.8.31",
     "server-memory": "@modelcontextprotocol/server-memory@2026.8.31",
     "server-sequential-thinking": "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
+    "context7": "@upstash/context7-mcp@4.1.1",
     # The official suite needs Node 22; the node on the PATH may be older.
     "node": "node@22.23.3",
     "conformance": "official-suite@npm:@modelcontextprotocol/conformance@0.1.16",
