@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.eras.stateless import META
-from conformance.model import Json, Severity
+from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.lists import (
     judge_independence,
@@ -32,6 +32,9 @@ from conformance.survey import Unavailable, arguments_for
 MAX_CALLS = 100
 QUICK = 3.0
 """Seconds for a call whose result does not count."""
+
+GLANCE = 0.25
+"""Seconds between two looks at what a tool has told so far."""
 
 MAX_TIMEOUTS = 3
 FEW = 5
@@ -100,6 +103,8 @@ def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Cal
         call = bench.session.send("tools/call", {**params, "_meta": meta} if talkative else params)
         limit = bench.session.limits.answer
         bench.session.wait(call, timeout=min(limit, QUICK) if talkative else limit)
+        if talkative:
+            _hear_second_progress(bench, call)
         if call.answers:
             yield tool, call
             continue
@@ -109,6 +114,25 @@ def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Cal
         late += 1
         if late == MAX_TIMEOUTS:
             return
+
+
+def _hear_second_progress(bench: Bench, call: Call) -> None:
+    """Wait for a tool that told of its progress once until it does so again, or ends.
+
+    Otherwise whether progress rises would be put to the test or not as chance will have it.
+    """
+    for _ in range(round(bench.session.limits.answer / GLANCE)):
+        if call.answers or sum(_tells_progress(frame, call) for frame in call.notifications) != 1:
+            return
+        bench.session.listen(GLANCE)
+
+
+def _tells_progress(frame: Frame, call: Call) -> bool:
+    message = frame.message
+    if not isinstance(message, dict) or message.get("method") != "notifications/progress":
+        return False
+    params = message.get("params")
+    return isinstance(params, dict) and params.get("progressToken") == call.params["_meta"]["progressToken"]
 
 
 @probe("tools.call-each", AVAILABLE, EXECUTION_ERROR, CONFORMS, TEXT_COPY, EMBEDDED, FALLBACK)
