@@ -35,6 +35,12 @@ class CallPolicy:
         annotations = tool.get("annotations")
         return self.mode == "safe" and isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
 
+    @property
+    def forbids(self) -> str:
+        """Where no listed tool may be called: why, and what would let one be."""
+        why = "--call-tools none" if self.mode == "none" else "none is annotated readOnlyHint"
+        return f"no tool may be called: {why}; name one with --call-tool"
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -121,7 +127,7 @@ def arguments_for(tool: Json) -> dict[str, Json]:
 
 def _may_be_called(survey: Survey) -> Sequence[Json]:
     if not survey.callable_tools:
-        raise Unavailable("no tool may be called: none is annotated readOnlyHint; name one with --call-tool")
+        raise Unavailable(survey.policy.forbids)
     return survey.callable_tools
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import ClassVar
 
 from conformance.expect import shorten
@@ -48,4 +47,4 @@ def _without_contents(frame: Frame) -> Frame:
     params = frame.message.get("params")
     level = params.get("level") if isinstance(params, dict) else None
     told = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": shorten(level), "data": WITHHELD}}
-    return replace(frame, number=-1, message=told, data=encode(told))
+    return frame._replace(number=-1, message=told, data=encode(told))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.eras.stateless import META
-from conformance.model import Json, Severity
+from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.lists import (
     judge_independence,
@@ -39,6 +39,9 @@ LONG = 3.0
 ORDINARY = 10.0
 """The time limit for answers to which SHORT and LONG belong; a longer one makes them longer."""
 
+GLANCE = 0.25
+"""Seconds between two looks at what a tool has told so far."""
+
 MAX_TIMEOUTS = 3
 FEW = 5
 """How many tools a probe tries that needs only one."""
@@ -53,7 +56,6 @@ OPTIONAL = "tools/arguments-optional"
 MALFORMED = "tools/malformed-call-refused"
 CASE = "tools/name-case-sensitive"
 INDEPENDENT = ("tools", "resources", "prompts")
-SAFE_ONLY = "no tool may be called: none is annotated readOnlyHint; name one with --call-tool"
 
 
 @probe("tools.list", AVAILABLE)
@@ -77,7 +79,7 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
     """Tools that may be called, each with the params of a good call. Raises Unavailable if there is none."""
     tools = _named(bench)
     if not tools:
-        raise Unavailable(SAFE_ONLY)
+        raise Unavailable(bench.survey.policy.forbids)
     found = False
     for tool in tools[:MAX_CALLS]:
         execution = tool.get("execution")
@@ -115,6 +117,8 @@ def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Cal
             meta[META + "logLevel"] = "debug"
         call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)
         if not session.wait(call, timeout=patience(session, SHORT)):
+            if talkative:
+                _hear_second_progress(bench, call)
             session.hear_out()
         if call.answers:
             yield tool, call
@@ -131,6 +135,25 @@ def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Cal
             yield tool, call
         elif session.alive:
             session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+
+
+def _hear_second_progress(bench: Bench, call: Call) -> None:
+    """Wait for a tool that told of its progress once until it does so again, or ends.
+
+    Otherwise whether progress rises would be put to the test or not as chance will have it.
+    """
+    for _ in range(round(bench.session.limits.answer / GLANCE)):
+        if call.answers or sum(_tells_progress(frame, call) for frame in call.notifications) != 1:
+            return
+        bench.session.listen(GLANCE)
+
+
+def _tells_progress(frame: Frame, call: Call) -> bool:
+    message = frame.message
+    if not isinstance(message, dict) or message.get("method") != "notifications/progress":
+        return False
+    params = message.get("params")
+    return isinstance(params, dict) and params.get("progressToken") == call.params["_meta"]["progressToken"]
 
 
 @probe("tools.call-each", AVAILABLE, EXECUTION_ERROR, CONFORMS, TEXT_COPY, EMBEDDED, FALLBACK)

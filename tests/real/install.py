@@ -22,6 +22,9 @@ INSTALLED = REAL / "installed.json"
 NPM = {
     "server-everything": "@modelcontextprotocol/server-everything@2026.8.31",
     "server-filesystem": "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "server-memory": "@modelcontextprotocol/server-memory@2026.8.31",
+    "server-sequential-thinking": "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
+    "context7": "@upstash/context7-mcp@4.1.1",
     # The official suite needs Node 22; the node on the PATH may be older.
     "node": "node@22.23.3",
     "conformance": "official-suite@npm:@modelcontextprotocol/conformance@0.1.16",
@@ -33,6 +36,11 @@ VENVS = {
     "time": "mcp-server-time==2026.10.19",
     "grafana": "mcp-grafana==2.1.1",
     "arxiv": "arxiv-mcp-server==0.8.2",
+    "git": "mcp-server-git==2026.10.19",
+    "fetch": "mcp-server-fetch==2026.10.24",
+    "calculator": "mcp-server-calculator==0.2.1",
+    "alchemy": "mcp-alchemy==2026.10.15.202659",
+    "duckduckgo": "duckduckgo-mcp-server==0.7.0",
     "mcp": "mcp==2.3.0",
     "fastmcp": "fastmcp==4.1.2",
 }
