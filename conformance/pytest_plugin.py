@@ -32,6 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--mcp-call-tools", choices=("none", "safe", "all"), default="safe", help="tools that may be called"
     )
+    group.addoption(
+        "--mcp-timeout", metavar="SECONDS", type=float, default=10.0, help="how long an answer may take (10)"
+    )
     group.addoption("--mcp-strict", action="store_true", help="warnings fail too")
 
 
@@ -59,7 +62,7 @@ class Conformance(pytest.Collector):
                 yield RequirementItem.from_parent(self, name=name, run_=run, judged=judged)
 
     def _test(self) -> Report:
-        from conformance.model import Target
+        from conformance.model import Limits, Target
         from conformance.runner import Options, Runner, UsageError
         from conformance.target import StartError, parse_command
 
@@ -69,6 +72,7 @@ class Conformance(pytest.Collector):
             only=tuple(option("--mcp-only")),
             skip=tuple(option("--mcp-skip")),
             call_tools=option("--mcp-call-tools"),
+            limits=Limits(answer=option("--mcp-timeout")),
         )
         try:
             command = parse_command(option("--mcp-server")) if option("--mcp-server") else ()

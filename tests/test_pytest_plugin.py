@@ -7,22 +7,37 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from test_matrix import REFERENCE, Fault, faults
+from typer.testing import CliRunner
 
 from conformance.checks import checks
+from conformance.cli import app
 
 REVISION = "2025-11-25"
+TIMEOUT = "3"
+"""Seconds; short, since some faults are about silence."""
 SERVER = " ".join(REFERENCE)
 
+Start = Callable[..., object]
+"""Called with the module of a front, its arguments, and `cwd`."""
 
-def run(module: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """One of the fronts, as a user would start it."""
+
+def as_a_user(module: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """One of the fronts in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def here(module: str, *arguments: str, cwd: Path) -> object:
+    """One of the fronts in this process, which spares the imports: for hundreds of runs."""
+    if module == "conformance":
+        return CliRunner().invoke(app, [str(word) for word in arguments], catch_exceptions=False)
+    return pytest.main([*arguments, "-p", "no:xdist", "--rootdir", str(cwd), "-c", os.devnull, str(cwd)])
 
 
 def outcomes(file: Path) -> dict[str, str]:
@@ -35,25 +50,28 @@ def outcomes(file: Path) -> dict[str, str]:
     return found
 
 
-def by_command_line(folder: Path, server: str, *only: str) -> dict[str, str]:
+def by_command_line(folder: Path, server: str, *only: str, start: Start) -> dict[str, str]:
     """What the command line says."""
-    arguments = ["--server", server, "--call-tools", "all", "--revision", REVISION, "--junit", "cli.xml"]
-    run("conformance", *arguments, *(w for name in only for w in ("--only", name)), cwd=folder)
-    return outcomes(folder / "cli.xml")
+    file = folder / "cli.xml"
+    arguments = ["--server", server, "--call-tools", "all", "--revision", REVISION, "--timeout", TIMEOUT]
+    arguments += ["--junit", str(file)]
+    start("conformance", *arguments, *(w for name in only for w in ("--only", name)), cwd=folder)
+    return outcomes(file)
 
 
-def by_pytest(folder: Path, server: str, *only: str) -> dict[str, str]:
+def by_pytest(folder: Path, server: str, *only: str, start: Start) -> dict[str, str]:
     """What pytest says."""
+    file = folder / "pytest.xml"
     arguments = ["--mcp-server", server, "--mcp-call-tools", "all", "--mcp-revision", REVISION]
+    arguments += ["--mcp-timeout", TIMEOUT]
     only_options = [w for name in only for w in ("--mcp-only", name)]
-    done = run("pytest", *arguments, *only_options, "-p", "no:cacheprovider", "--junit-xml", "pytest.xml", cwd=folder)
-    assert (folder / "pytest.xml").exists(), done.stdout + done.stderr
-    return outcomes(folder / "pytest.xml")
+    start("pytest", *arguments, *only_options, "-p", "no:cacheprovider", "--junit-xml", str(file), cwd=folder)
+    return outcomes(file)
 
 
 def test_both_fronts_say_the_same_of_the_correct_server(tmp_path: Path) -> None:
-    said = by_command_line(tmp_path, SERVER)
-    assert said == by_pytest(tmp_path, SERVER)
+    said = by_command_line(tmp_path, SERVER, start=as_a_user)
+    assert said == by_pytest(tmp_path, SERVER, start=as_a_user)
     assert set(said.values()) == {"passed", "skipped"}
 
 
@@ -70,12 +88,12 @@ def shown_here() -> list[Fault]:
 @pytest.mark.parametrize("fault", shown_here(), ids=lambda fault: fault.name)
 def test_both_fronts_say_the_same_of_a_faulty_server(fault: Fault, tmp_path: Path) -> None:
     server = f"{SERVER} --fault {fault.name}"
-    said = by_command_line(tmp_path, server, fault.requirements[0])
-    assert said == by_pytest(tmp_path, server, fault.requirements[0])
+    said = by_command_line(tmp_path, server, fault.requirements[0], start=here)
+    assert said == by_pytest(tmp_path, server, fault.requirements[0], start=here)
 
 
 def test_a_violation_is_a_failed_test_that_shows_the_finding_without_a_traceback(tmp_path: Path) -> None:
-    done = run("pytest", "--mcp-server", f"{SERVER} --fault version-member-number", "--mcp-revision", REVISION,
+    done = as_a_user("pytest", "--mcp-server", f"{SERVER} --fault version-member-number", "--mcp-revision", REVISION,
                "--mcp-only", "jsonrpc/version-member", "-p", "no:cacheprovider", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 1
     assert "jsonrpc/version-member" in done.stdout
@@ -84,16 +102,16 @@ def test_a_violation_is_a_failed_test_that_shows_the_finding_without_a_traceback
 
 def test_the_plugin_stays_out_of_a_run_without_its_options(tmp_path: Path) -> None:
     (tmp_path / "test_other.py").write_text("def test_other(): pass\n")
-    done = run("pytest", "-p", "no:cacheprovider", cwd=tmp_path)
+    done = as_a_user("pytest", "-p", "no:cacheprovider", cwd=tmp_path)
     assert "1 passed" in done.stdout
 
 
 def test_a_server_that_does_not_exist_is_wrong_use(tmp_path: Path) -> None:
-    done = run("pytest", "--mcp-server", "no-such-command", "-p", "no:cacheprovider", cwd=tmp_path)
+    done = as_a_user("pytest", "--mcp-server", "no-such-command", "-p", "no:cacheprovider", cwd=tmp_path)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "no-such-command" in done.stdout + done.stderr
 
 
 def test_a_report_of_the_command_line_is_json_of_version_1(tmp_path: Path) -> None:
-    run("conformance", "--server", SERVER, "--only", "lifecycle", "--json", "report.json", cwd=tmp_path)
+    as_a_user("conformance", "--server", SERVER, "--only", "lifecycle", "--json", "report.json", cwd=tmp_path)
     assert json.loads((tmp_path / "report.json").read_text())["report"] == 1
