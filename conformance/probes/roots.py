@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conformance.model import Json
 from conformance.probes import Bench, probe
-from conformance.probes.askers import EVERYTHING, Asker, Client, find_askers, fixed, is_question, refusal
+from conformance.probes.askers import EVERYTHING, Asker, Client, find_askers, fixed, is_question, refusal, with_tools_of
 from conformance.probes.outcome import shown, succeeded
 from conformance.session import Call, encode
 from conformance.survey import Unavailable, arguments_for
@@ -127,7 +127,7 @@ def _plain(name: str) -> str:
 def boundaries(bench: Bench) -> None:
     """A tool that takes a path, in a server that asks for roots: a file of ours in the only root, and one beside it."""
     _users(bench)
-    tools = [tool for tool in bench.survey.callable_tools if path_argument(tool)]
+    tools = [tool for tool in with_tools_of(bench).survey.callable_tools if path_argument(tool)]
     if not tools:
         raise Unavailable("no tool that may be called takes a path; name one with --call-tool")
     with tempfile.TemporaryDirectory(prefix="mcp-conform-", ignore_cleanup_errors=True) as folder:

@@ -94,8 +94,9 @@ def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Cal
     and not the result, so a tool that takes long is not waited for.
     """
     late = 0
-    for number, (tool, params) in enumerate(callable_tools(bench)):
-        meta: Json = {"progressToken": f"mcp-conform-{number}"}
+    for tool, params in callable_tools(bench):
+        # A token of its own in the whole session: a call that was given up may still report progress.
+        meta: Json = {"progressToken": f"mcp-conform-{bench.session.position}"}
         if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
             meta[META + "logLevel"] = "debug"
         call = bench.session.send("tools/call", {**params, "_meta": meta} if talkative else params)
