@@ -26,13 +26,18 @@ OTHER: Json = {"roots": [{"uri": "file:///mcp-conform/other", "name": "other"}]}
 
 def _users(bench: Bench) -> tuple[list[Asker], bool]:
     """The tools that ask for roots, and whether the server does so unasked. Raises Unavailable if nobody does."""
-    askers = find_askers(bench, LIST)
-    first = min((c.sent.number for c in bench.session.calls.values() if c.method == "tools/call"), default=0)
+    session, why = bench.session, NOBODY
+    try:
+        askers = find_askers(bench, LIST)
+    except Unavailable as reason:
+        askers, why = [], str(reason)
+    calls = [call.sent.number for call in session.calls.values() if call.method == "tools/call"]
+    first = min(calls, default=session.position)
     unasked = any(
-        is_question(frame) and frame.message["method"] == LIST and frame.number < first for frame in bench.session.trace
+        is_question(frame) and frame.message["method"] == LIST and frame.number < first for frame in session.trace
     )
     if not askers and not unasked:
-        raise Unavailable(NOBODY)
+        raise Unavailable(why)
     return askers, unasked
 
 
