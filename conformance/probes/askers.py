@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.answers import Reply, answer_to
 from conformance.model import Frame, Json
 from conformance.probes import Bench
 from conformance.probes.tools import call_each
 from conformance.session import Call, Session
+from conformance.survey import LISTS, Unavailable, walk
 
 EVERYTHING: Json = {"roots": {"listChanged": True}, "sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}}
 """The client capabilities with which it is found out who asks for what."""
@@ -53,20 +54,40 @@ def find_askers(bench: Bench, method: str = "") -> list[Asker]:
     """The tools that ask the client for `method`, or for anything, at most FEW.
 
     Each tool that may be called is called for that, unless that has been done in this session, whose client must have
-    declared EVERYTHING. Raises Unavailable if no tool may be called.
+    declared EVERYTHING: there are servers that list other tools to such a client. Raises Unavailable if no tool may be
+    called, and if those that ask are not answered in time although they get what they ask for.
     """
+    bench = with_tools_of(bench)
     tools = {str(tool.get("name")): tool for tool in bench.survey.callable_tools}
-    called = {name for name, _ in _calls(bench.session)}
-    if not tools or not called >= set(tools):
+    if not any(_is_talkative(call) for _, call in _calls(bench.session)):
         for _ in call_each(bench, talkative=True):
             pass
     found: dict[str, Asker] = {}
+    late = ""
     for name, call in _calls(bench.session):
         asked = tuple(_asked(bench.session, call))
         if name in tools and asked and name not in found and any(method in ("", each) for each, _ in asked):
+            if not call.answers:
+                late = name
+                continue
             params = {key: value for key, value in call.params.items() if key != "_meta"}
             found[name] = Asker(tools[name], params, asked)
+    if late and not found:
+        raise Unavailable(
+            f"tool {late!r} asks the client and is not answered in time although it gets what it asks for"
+        )
     return list(found.values())[: FEW if method else None]
+
+
+def with_tools_of(bench: Bench) -> Bench:
+    """The bench, with the tools that are listed in its own session."""
+    listed = [tool for _, page in walk(bench.session, *LISTS["tools"]) for tool in page]
+    return replace(bench, survey=replace(bench.survey, tools=tuple(listed)))
+
+
+def _is_talkative(call: Call) -> bool:
+    meta = call.params.get("_meta")
+    return isinstance(meta, dict) and str(meta.get("progressToken", "")).startswith("mcp-conform-")
 
 
 def _calls(session: Session) -> list[tuple[str, Call]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conformance.model import Json
 from conformance.probes import Bench, probe
-from conformance.probes.askers import EVERYTHING, Asker, Client, find_askers, fixed, is_question, refusal
+from conformance.probes.askers import EVERYTHING, Asker, Client, find_askers, fixed, is_question, refusal, with_tools_of
 from conformance.probes.outcome import shown, succeeded
 from conformance.session import Call, encode
 from conformance.survey import Unavailable, arguments_for
@@ -26,13 +26,18 @@ OTHER: Json = {"roots": [{"uri": "file:///mcp-conform/other", "name": "other"}]}
 
 def _users(bench: Bench) -> tuple[list[Asker], bool]:
     """The tools that ask for roots, and whether the server does so unasked. Raises Unavailable if nobody does."""
-    askers = find_askers(bench, LIST)
-    first = min((c.sent.number for c in bench.session.calls.values() if c.method == "tools/call"), default=0)
+    session, why = bench.session, NOBODY
+    try:
+        askers = find_askers(bench, LIST)
+    except Unavailable as reason:
+        askers, why = [], str(reason)
+    calls = [call.sent.number for call in session.calls.values() if call.method == "tools/call"]
+    first = min(calls, default=session.position)
     unasked = any(
-        is_question(frame) and frame.message["method"] == LIST and frame.number < first for frame in bench.session.trace
+        is_question(frame) and frame.message["method"] == LIST and frame.number < first for frame in session.trace
     )
     if not askers and not unasked:
-        raise Unavailable(NOBODY)
+        raise Unavailable(why)
     return askers, unasked
 
 
@@ -127,7 +132,7 @@ def _plain(name: str) -> str:
 def boundaries(bench: Bench) -> None:
     """A tool that takes a path, in a server that asks for roots: a file of ours in the only root, and one beside it."""
     _users(bench)
-    tools = [tool for tool in bench.survey.callable_tools if path_argument(tool)]
+    tools = [tool for tool in with_tools_of(bench).survey.callable_tools if path_argument(tool)]
     if not tools:
         raise Unavailable("no tool that may be called takes a path; name one with --call-tool")
     with tempfile.TemporaryDirectory(prefix="mcp-conform-", ignore_cleanup_errors=True) as folder:

@@ -111,8 +111,10 @@ def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Cal
     session = bench.session
     slow: list[tuple[Json, Call]] = []
     for number, (tool, params) in enumerate(callable_tools(bench)):
-        # Tokens of both types by turns: some servers lose the type.
-        meta: Json = {"progressToken": 70_000 + number if number % 2 else f"mcp-conform-{number}"}
+        # A token of its own in the whole session, since a call that was given up may still report progress; of both
+        # types by turns, since some servers lose the type.
+        own = session.position
+        meta: Json = {"progressToken": 700_000 + own if number % 2 else f"mcp-conform-{own}"}
         if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
             meta[META + "logLevel"] = "debug"
         call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)

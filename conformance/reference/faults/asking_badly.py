@@ -16,6 +16,7 @@ from conformance.reference.faults.asking import (
     on_reply,
 )
 from conformance.reference.faults.base import Fault, die, on_question, on_tool, sending, several
+from conformance.reference.handshake import Session
 from conformance.reference.server import Server
 from conformance.reference.shape import text
 from conformance.reference.wire import Message, notification
@@ -106,6 +107,23 @@ def _block(peer: Any) -> None:
     """Ask for the new roots, and read nothing before the answer is there."""
     peer.server.send(peer.unsolicited, {"jsonrpc": "2.0", "id": "changed-roots", "method": ROOTS})
     Event().wait()
+
+
+def _roots_at_start(server: Server) -> None:
+    """Ask for roots as soon as the session is open, if there are any; do not survive an error."""
+    answered = Session.answered
+
+    def asked(peer: Any, method: str, channel: Any) -> None:
+        if method == "notifications/initialized" and "roots" in peer.client:
+            peer.server.send(peer.unsolicited, {"jsonrpc": "2.0", "id": "first-roots", "method": ROOTS})
+
+    def fragile(self: Session, response: Message) -> None:
+        if response.get("id") == "first-roots" and "error" in response:
+            die()
+        answered(self, response)
+
+    server.notified.append(asked)
+    setattr(Session, "answered", fragile)  # noqa: B010  (a method cannot be assigned to)
 
 
 def _answer_change(peer: Any) -> None:
@@ -299,6 +317,14 @@ FAULTS = (
         "a call never ends if the client answers roots/list by an error",
         on_refusal(ROOTS, hang),
         until="2025-11-25",
+    ),
+    Fault(
+        "dies-of-refused-roots-at-start",
+        "roots/unavailable-roots-handled",
+        "the server asks for roots at its start, and ends if that is answered by an error",
+        _roots_at_start,
+        until="2025-11-25",
+        transports="stdio",
     ),
     Fault(
         "blocks-on-changed-roots",

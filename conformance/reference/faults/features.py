@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.reference.call import Call
+from conformance.reference.call import Call, missing_capability
 from conformance.reference.faults.base import (
     Fault,
     code,
@@ -94,6 +94,11 @@ def _same_again(message: Message, call: Call | None) -> list[Message]:
 def _roots_token(message: Message, call: Call | None) -> None:
     if message.get("method") == "roots/list":
         message["params"] = {"_meta": {"progressToken": None}}
+
+
+def _consent_of_anybody(call: Call, request: Message) -> Message | None:
+    consent = request.get("params", {}).get("url", "").endswith("/consent")
+    return None if consent and call.client else missing_capability(call, request)
 
 
 def _complete_unknown(message: Message, call: Call | None) -> list[Message]:
@@ -392,7 +397,7 @@ FAULTS = (
         "elicits-by-url-undeclared",
         "elicitation/mode-declared discovery/only-declared-client-capabilities",
         "URL mode is used with clients that declared only forms",
-        setting("missing_capability", lambda call, request: None if call.client else {"elicitation": {}}),
+        setting("missing_capability", _consent_of_anybody),
         since="2025-11-25",
     ),
 )

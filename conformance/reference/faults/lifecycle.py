@@ -177,7 +177,8 @@ FAULTS = (
         "asks-undeclared",
         "discovery/only-declared-client-capabilities roots/capability-checked sampling/capability-required"
         " elicitation/capability-required elicitation/mode-declared versioning/negotiated-version-respected"
-        " elicitation/form-shape meta/missing-capability-refused versioning/no-context-from-prior-requests",
+        " elicitation/form-shape meta/missing-capability-refused versioning/no-context-from-prior-requests"
+        " sampling/tools-need-capability elicitation/url-required-error-only-then",
         "the client is asked for what it did not declare",
         setting("missing_capability", lambda call, request: None),
         since="2025-06-18",
