@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.messages import encode
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.observed import Seen, slow_call
+from conformance.probes.observed import ALONE, slow_call
 from conformance.probes.outcome import UNANSWERED, shown, stray
 from conformance.probes.tools import callable_tools
 from conformance.session import Call
@@ -115,10 +115,12 @@ def invalid(bench: Bench) -> None:
 
 @probe("cancellation.in-flight", SILENT, STOPS)
 def in_flight(bench: Bench) -> None:
-    """The quickest of the slow tools is called and cancelled at once, until the server heeds it or TRIES times."""
+    """A slow tool is called and cancelled at once, until the server heeds it or TRIES times."""
     next(callable_tools(bench))
     slow = slow_call(bench)
-    talks = _talks_late(bench, slow)
+    seconds = slow.seconds
+    # Whether the tool, left alone, still reports progress after half its time.
+    talks = _progress_after(bench, slow.call, ALONE, seconds / 2) is not None
     if not talks:
         bench.ledger.inconclusive(STOPS, f"the slow tool {slow.params['name']!r} reports no progress on the way")
     answered: Call | None = None
@@ -128,15 +130,15 @@ def in_flight(bench: Bench) -> None:
         call = bench.session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}})
         call.excused = True
         _cancel(bench, call.id)
-        bench.session.wait(call, timeout=2 * slow.seconds + bench.session.limits.quiet)
+        bench.session.wait(call, timeout=2 * seconds + bench.session.limits.quiet)
         bench.session.give_up(call)
         sentinel = bench.session.hear_out()
         if sentinel is None or not sentinel.answers:
             for requirement in (SILENT, STOPS):
                 bench.ledger.block(requirement, UNANSWERED)
             return
-        going = _progress_after(bench, call, token, slow.seconds / 2)
-        answered = call if call.answers else None
+        going = _progress_after(bench, call, token, seconds / 2)
+        answered = call if call.answers and _in_spite(call, seconds / 2) else None
         working = (call, going) if going is not None else None
         if answered is None and working is None:
             break
@@ -145,11 +147,9 @@ def in_flight(bench: Bench) -> None:
         _judge_work(bench, working)
 
 
-def _talks_late(bench: Bench, slow: Seen) -> bool:
-    """Whether the tool, left alone, still reports progress after half its time."""
-    token = 70_999
-    call = bench.session.request("tools/call", {**slow.params, "_meta": {"progressToken": token}})
-    return bool(call.answers) and _progress_after(bench, call, token, slow.seconds / 2) is not None
+def _in_spite(call: Call, seconds: float) -> bool:
+    """Whether the answer came in spite of the cancellation; a quick result may have come before it."""
+    return call.error is not None or call.answers[0].at - call.sent.at > seconds
 
 
 def _progress_after(bench: Bench, call: Call, token: Json, seconds: float) -> Frame | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.model import Json
 from conformance.probes import Bench
@@ -14,6 +14,11 @@ from conformance.survey import Unavailable
 SLOW, TOO_SLOW = 0.15, 2.0
 """Seconds that a call must take so that something can happen meanwhile, and that are worth waiting for."""
 
+CANDIDATES = 3
+
+ALONE = 70_999
+"""A progress token that is a number, which some servers do not give back as such."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -22,6 +27,7 @@ class Seen:
     params: Json
     seconds: float
     levels: tuple[str, ...]
+    call: Call
 
 
 def seen(bench: Bench, asking: str = "") -> list[Seen]:
@@ -36,11 +42,13 @@ def seen(bench: Bench, asking: str = "") -> list[Seen]:
 
 
 def slow_call(bench: Bench) -> Seen:
-    """The quickest of the calls that take long enough for something to happen meanwhile. Raises Unavailable."""
+    """A call that is worth waiting for, made again to see that it was not slow by chance. Raises Unavailable."""
     known = [each for each in seen(bench) if SLOW <= each.seconds <= TOO_SLOW]
-    if not known:
-        raise Unavailable(f"no tool that was called takes between {SLOW:g} and {TOO_SLOW:g} s")
-    return min(known, key=lambda each: each.seconds)
+    for each in sorted(known, key=lambda each: -each.seconds)[:CANDIDATES]:
+        again = bench.session.request("tools/call", {**each.params, "_meta": {"progressToken": ALONE}})
+        if again.answers and _seen(again).seconds >= SLOW:
+            return replace(each, seconds=min(each.seconds, _seen(again).seconds), call=again)
+    raise Unavailable(f"no tool that was called takes between {SLOW:g} and {TOO_SLOW:g} s each time")
 
 
 def _counts(call: Call, asking: str) -> bool:
@@ -51,7 +59,7 @@ def _counts(call: Call, asking: str) -> bool:
 
 def _seen(call: Call) -> Seen:
     params = {name: value for name, value in call.params.items() if name in ("name", "arguments")}
-    return Seen(params, call.answers[0].at - call.sent.at, levels_of(call))
+    return Seen(params, call.answers[0].at - call.sent.at, levels_of(call), call)
 
 
 def levels_of(call: Call) -> tuple[str, ...]:

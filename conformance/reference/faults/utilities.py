@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from conformance.reference.call import Call, Cancelled
@@ -24,7 +23,7 @@ from conformance.reference.faults.base import (
 from conformance.reference.schema import problem
 from conformance.reference.shape import LEVELS
 from conformance.reference.tool import Tool, answer
-from conformance.reference.wire import INVALID_PARAMS, Message, RpcError, is_id
+from conformance.reference.wire import INVALID_PARAMS, Message, RpcError, decode, is_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +108,10 @@ def _told(test: Callable[[Message, set[Any]], bool], act: Callable[[Channel], ob
 
         def lines(stream: BinaryIO) -> Iterator[bytes]:
             for line in stream:
-                message = json.loads(line) if line.startswith(b"{") and line.endswith(b"}\n") else None
+                try:
+                    message = decode(line)
+                except RpcError:
+                    message = None
                 if isinstance(message, dict) and test(message, answered):
                     act(channels[0])
                 yield line
@@ -127,13 +129,18 @@ def _told(test: Callable[[Message, set[Any]], bool], act: Callable[[Channel], ob
     return apply
 
 
+def _named(message: Message) -> Any:
+    params = message.get("params") if message.get("method") == CANCELLED else None
+    return params.get("requestId") if isinstance(params, dict) else None
+
+
 def _names_answered(message: Message, answered: set[Any]) -> bool:
-    given = message.get("params", {}).get("requestId") if message.get("method") == CANCELLED else None
+    given = _named(message)
     return is_id(given) and given in answered
 
 
 def _names_nothing(message: Message, answered: set[Any]) -> bool:
-    return message.get("method") == CANCELLED and not is_id(message.get("params", {}).get("requestId"))
+    return message.get("method") == CANCELLED and not is_id(_named(message))
 
 
 def _comes_late(message: Message, answered: set[Any]) -> bool:
