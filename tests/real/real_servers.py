@@ -27,7 +27,7 @@ class Server:
     transport: str
     command: list[str]
     eras: list[str]
-    start: float
+    start: float | None = None
     url: str = ""
     env: dict[str, str] = field(default_factory=dict)
     network: bool = False
