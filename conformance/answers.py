@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.client_tasks import ClientTasks
 from conformance.model import Json
 
 METHOD_NOT_FOUND = -32601
@@ -23,6 +24,7 @@ class Answers:
         self._capabilities = capabilities
         self._revision = revision
         self.held: set[str] = set()
+        self.tasks = ClientTasks(self._capabilities if revision == "2025-11-25" else {})
 
     def reply(self, method: str, params: Json) -> dict[str, Json] | None:
         """`{"result": …}` or `{"error": …}`; None if no reply is due.
@@ -33,6 +35,8 @@ class Answers:
             return None
         if method == "ping":
             return {"result": {}}
+        if self.tasks.handles(method, params):
+            return self.tasks.reply(method, params, answer_to)
         if _CAPABILITY.get(method) not in self._capabilities:
             return {"error": {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}}
         return {"result": answer_to(method, params)}

@@ -12,6 +12,7 @@ LINE = [
     ["ledger", "requirements", "wire_schemas"],
     ["target"],
     ["transports"],
+    ["client_tasks"],
     ["answers", "arguments", "messages"],
     ["session"],
     ["eras", "survey"],

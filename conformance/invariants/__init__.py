@@ -40,11 +40,13 @@ def load_invariants() -> tuple[type[Invariant], ...]:
     from conformance.invariants.meta import Meta
     from conformance.invariants.progress import Progress
     from conformance.invariants.published import Published
+    from conformance.invariants.requestor import Requestor
     from conformance.invariants.shutdown import Shutdown
     from conformance.invariants.stateless import Stateless
     from conformance.invariants.stream import Stream
+    from conformance.invariants.tasks import Tasks
     from conformance.invariants.wire import Wire
 
     about_messages = (Stream, Envelope, Codes, Wire)
     about_features = (Listing, Published, Content, Meta, Caching, Progress, Logs, Asking, Stateless, Capability)
-    return (*about_messages, *about_features, Shutdown)
+    return (*about_messages, *about_features, Tasks, Requestor, Shutdown)

@@ -74,9 +74,6 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
         raise Unavailable(SAFE_ONLY)
     found = False
     for tool in tools[:MAX_CALLS]:
-        execution = tool.get("execution")
-        if isinstance(execution, dict) and execution.get("taskSupport") == "required":
-            continue
         try:
             params = {"name": tool.get("name"), "arguments": arguments_for(tool)}
         except Unavailable:
