@@ -42,6 +42,8 @@ def cancel(bench: Bench) -> None:
         if call.error is not None:
             continue  # it was over already, or is said to be
         status = call.result.get("status") if isinstance(call.result, dict) else None
+        if status in ("completed", "failed"):
+            continue  # as well, and accepting it then is judged elsewhere
         get = look(bench, run)
         if status != "cancelled":
             later = isinstance(get.result, dict) and get.result.get("status") == "cancelled"
@@ -102,6 +104,10 @@ def _judge_list(bench: Bench) -> None:
     if not all(answered(bench, call, COMPLETE, CURSOR) and call.error is None for call, _ in pages):
         bench.ledger.inconclusive(COMPLETE, "tasks/list cannot be walked to its end")
         bench.ledger.inconclusive(CURSOR, "tasks/list cannot be walked to its end")
+        return
+    if not all(isinstance(call.result.get("tasks"), list) for call, _ in pages):
+        bench.ledger.block(COMPLETE, "tasks/list-shape")
+        bench.ledger.block(CURSOR, "tasks/list-shape")
         return
     listed = {str(task.get("taskId")) for _, page in pages for task in page}
     known = [
@@ -251,7 +257,7 @@ def uninvited(bench: Bench) -> None:
         _judge_demand(bench)
     tools = [tool for tool in bench.survey.callable_tools if not offered or task_support(tool) == "forbidden"]
     tried = 0
-    for tool in tools:
+    for tool in sorted(tools, key=task_support, reverse=True):  # optional first
         if tried == FEW or not bench.session.alive:
             break
         try:

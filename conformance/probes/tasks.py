@@ -50,9 +50,10 @@ class Run:
 
     @property
     def status(self) -> Json:
-        """The last status that was seen."""
-        seen = [get.result for get in self.gets if isinstance(get.result, dict)]
-        return seen[-1].get("status") if seen else self.created.result["task"].get("status")
+        """The last status that was seen, or the end: what comes after that is an invariant's to judge."""
+        seen = [get.result.get("status") for get in self.gets if isinstance(get.result, dict)]
+        end = next((status for status in seen if status in TERMINAL), None)
+        return end or (seen[-1] if seen else self.created.result["task"].get("status"))
 
     @property
     def over(self) -> bool:
@@ -343,7 +344,7 @@ def _judge_promptness(bench: Bench, run: Run, plain: Call, params: Json) -> None
     if run.seconds < took or run.gets[0].result.get("status") not in TERMINAL:
         bench.ledger.held(PROMPT)
         return
-    second = begin(bench, run.tool, params)
+    second = begin(bench, run.tool, {name: value for name, value in params.items() if name != "_meta"})
     if second is None:
         return
     look(bench, second)

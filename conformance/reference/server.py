@@ -93,6 +93,8 @@ class Server:
         self.http_handler: Callable[[], type[Handler]] = http_handler
         self.task_id: Callable[[], str] = tasks.new_id
         self.create_task: Callable[[Call, Tool], Message] = tasks.create
+        self.task_outcome: Callable[[Message], str] = tasks.outcome
+        self.need_input: Callable[[Task], None] = tasks.need_input
         self.await_task: Callable[[Call, Task], None] = tasks.await_task
         self.follow_client_task: Callable[[Session, Call, Message], Message] = client_tasks.follow
         self.cancel_client_task: Callable[[Session, Call, Message], None] = client_tasks.cancel

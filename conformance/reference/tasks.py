@@ -84,8 +84,7 @@ class Task:
     def _work(self) -> None:
         try:
             result = self.server.handle(self.call) or {}
-            failed = result.get("isError") is True
-            self.end({"result": result}, "failed" if failed else "completed")
+            self.end({"result": result}, self.server.task_outcome(result))
         except Cancelled:
             pass
         except RpcError as error:
@@ -136,7 +135,7 @@ class TaskCall(Call):
 
     def send(self, message: Message) -> None:
         if "method" in message and "id" in message and not message["method"].startswith("tasks/"):
-            self._need_input()
+            self.server.need_input(self.task)
         if not message.get("method", "").startswith("tasks/"):
             params = message.get("params", {})
             meta = {**params.get("_meta", {}), RELATED: {"taskId": self.task.identity}}
@@ -158,14 +157,21 @@ class TaskCall(Call):
             if self.task.status == "input_required":
                 self.task.move("working", "The tool is at work again.")
 
-    def _need_input(self) -> None:
-        self.task.move("input_required", "The tool needs an answer of the client: fetch the result.")
-        waited = 0.0
-        while not self.task.fetching.is_set():
-            self.pause(0.01)
-            waited += 0.01
-            if waited >= self.server.fetch_timeout:
-                raise NoAnswer("The client did not fetch the result, by which it would have been asked.")
+
+def need_input(task: Task) -> None:
+    """Wait until a `tasks/result` is there, whose way the question can go. Raises NoAnswer if none comes."""
+    task.move("input_required", "The tool needs an answer of the client: fetch the result.")
+    waited = 0.0
+    while not task.fetching.is_set():
+        task.call.pause(0.01)
+        waited += 0.01
+        if waited >= task.server.fetch_timeout:
+            raise NoAnswer("The client did not fetch the result, by which it would have been asked.")
+
+
+def outcome(result: Message) -> str:
+    """The status of a task whose tool gave `result`."""
+    return "failed" if result.get("isError") is True else "completed"
 
 
 def offered(call: Call) -> bool:

@@ -18,6 +18,8 @@ from conformance.reference.faults import (
     stateless,
     stdio,
     subscriptions,
+    task_rules,
+    tasks,
     tools,
     versioning,
 )
@@ -39,6 +41,8 @@ AREAS = (
     tools,
     resources,
     prompts,
+    tasks,
+    task_rules,
     features,
     stateless,
     input_required,
