@@ -35,6 +35,8 @@ class ClientTask:
     asked_since_input: int = 0
     """How often the server asked for the status after it was shown input_required."""
     fetched: bool = False
+    fetched_for_input: bool = False
+    """Whether the result was asked for when the server had been shown input_required last."""
     cancelled: bool = False
 
 
@@ -118,6 +120,7 @@ class ClientTasks:
 
     def _result(self, task: ClientTask, answer: Callable[[str, Json], Json]) -> dict[str, Json] | None:
         task.fetched = True
+        task.fetched_for_input = task.fetched_for_input or task.shown == "input_required"
         if task.status == "cancelled":
             return _refused("The task was cancelled")
         if task.status not in TERMINAL and self.course[-1] == "working":

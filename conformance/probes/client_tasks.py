@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from conformance.client_tasks import TERMINAL, ClientTask
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.tools import callable_tools
 from conformance.session import Call
+from conformance.survey import walk
 
 POLLS = "tasks/requestor-polls"
 INDEPENDENT = "tasks/requestor-independent-of-notifications"
@@ -23,7 +25,7 @@ INTERVAL = 50
 """The pollInterval that the server is told, in milliseconds."""
 QUICK = 3.0
 """Seconds for a tool that does not ask for a task."""
-PATIENT = 10
+PATIENT = 4
 """How often a server may ask for the status of a task that needs input before it counts as not fetching."""
 SLICE = 0.02
 NOBODY = "the tools that were called create no task on the client"
@@ -33,10 +35,13 @@ NOBODY = "the tools that were called create no task on the client"
 def requestor(bench: Bench) -> None:
     """Each tool that may be called, by a client that offers tasks; those that use them again in other situations."""
     augmenting: list[Json] = []
-    for _tool, params in callable_tools(bench):
-        if not bench.session.alive:
+    # Some servers offer tools that need the client only to a client that can do what they need.
+    offered = tuple(tool for _, page in walk(bench.session, "tools/list", "tools") for tool in page)
+    deadline = time.monotonic() + 2 * bench.session.limits.answer
+    for _tool, params in callable_tools(replace(bench, survey=replace(bench.survey, tools=offered))):
+        if not bench.session.alive or time.monotonic() > deadline:
             break
-        task, call = _call(bench, params, ("working", "working", "working", "completed"), lambda task: False)
+        task, call = _call(bench, params, ("working", "working", "completed"), lambda task: False)
         if task is not None:
             augmenting.append(params)
             _judge_polling(bench, params, task, call)
@@ -129,7 +134,7 @@ def _input(bench: Bench, params: Json) -> None:
     bench.session.wait(call)
     if task is None or not (task.asked or task.fetched):
         return
-    if task.fetched and task.asked_since_input < PATIENT:
+    if task.fetched_for_input or (task.fetched and task.shown == "working"):
         bench.ledger.held(FETCHES)
         return
     bench.ledger.broke(
@@ -149,6 +154,7 @@ def _cancel(bench: Bench, params: Json) -> None:
     if task is None or call.done:
         return
     start = session.position
+    call.excused = True  # what is cancelled need not be answered
     session.notify("notifications/cancelled", {"requestId": call.id, "reason": "a test"})
     deadline = time.monotonic() + max(1.0, session.limits.quiet)
     while session.alive and time.monotonic() < deadline and not task.cancelled:

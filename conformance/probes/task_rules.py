@@ -14,6 +14,8 @@ from conformance.survey import Unavailable, arguments_for, task_support, walk
 SEVERAL = 6
 """Tasks that are made to be listed."""
 FEW = 2
+LOST = 5.0
+"""Seconds after which an answer does not come any more, when that to a later request of the same kind has come."""
 INVALID_REQUEST = -32600
 
 MOVES = "tasks/cancel-moves-to-cancelled"
@@ -83,7 +85,19 @@ def several(bench: Bench) -> None:
 
 def _judge_parameter(bench: Bench, run: Run, other: Run) -> None:
     meta = {RELATED: {"taskId": other.identifier}}
-    call = bench.session.request("tasks/get", {"taskId": run.identifier, "_meta": meta})
+    session = bench.session
+    call = session.send("tasks/get", {"taskId": run.identifier, "_meta": meta})
+    plain = look(bench, run)
+    if not session.wait(call, timeout=min(LOST, session.limits.answer)) and plain.answers and session.alive:
+        call.excused = True  # judged here
+        bench.ledger.broke(
+            WINS,
+            "tasks/get is not answered when its _meta names another task",
+            expected="the answer that comes without that",
+            actual=call.lost,
+            frames=(call.sent, *plain.proof),
+        )
+        return
     if not answered(bench, call, WINS):
         return
     if isinstance(call.result, dict) and call.result.get("taskId") == run.identifier:

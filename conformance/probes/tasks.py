@@ -34,6 +34,16 @@ REFUSED = "tasks/cancel-of-terminal-refused"
 TOKEN = "progress/task-keeps-token"
 MESSAGES = "tasks/related-messages-name-task"
 LIFE = (CREATED, PROMPT, BLOCKS, IS_FINAL, AS_WITHOUT, SAME_ERROR, MESSAGE, FAILED, REFUSED, TOKEN, MESSAGES)
+LACKING = {
+    PROMPT: "no tool that may be called with and without a task takes long enough",
+    AS_WITHOUT: "no tool that may be called with and without a task gives the same result every time",
+    SAME_ERROR: "no tool that may be called with and without a task is refused by the same error every time",
+    MESSAGE: "no task that was created has failed",
+    FAILED: "no tool that was called as a task has failed",
+    TOKEN: "no tool that may be called with and without a task reports progress",
+    MESSAGES: "no tool that was called as a task reports progress or logs",
+}
+"""What it takes, beside a task that comes to its end."""
 NONE = "no tool that may be called runs as a task; name one with --call-tool"
 
 
@@ -107,6 +117,7 @@ def abandon(bench: Bench, run: Run) -> None:
     if bench.survey.declares("tasks.cancel") and bench.session.alive:
         bench.session.request("tasks/cancel", {"taskId": run.identifier})
     if run.fetch is not None and not run.fetch.done:
+        run.fetch.excused = True
         bench.session.notify("notifications/cancelled", {"requestId": run.fetch.id, "reason": "no answer in time"})
 
 
@@ -114,7 +125,7 @@ def abandon(bench: Bench, run: Run) -> None:
 def life(bench: Bench) -> None:
     """Each tool that may be called as a task: created, followed to its end, its result fetched."""
     deadline = time.monotonic() + 2 * bench.session.limits.answer
-    why = "no tool that was called as a task has come to its end in time"
+    why, ended = "no tool that was called as a task has come to its end in time", False
     for number, (tool, params) in enumerate(task_calls(bench)):
         if time.monotonic() > deadline or not bench.session.alive:
             break
@@ -129,6 +140,7 @@ def life(bench: Bench) -> None:
         if not _follow(bench, run):
             abandon(bench, run)
             continue
+        ended = True
         if plain is not None:
             _judge_talk(bench, run, plain, start)
         _judge_end(bench, run)
@@ -136,8 +148,7 @@ def life(bench: Bench) -> None:
         if plain is not None:
             _judge_promptness(bench, run, plain, params)
     for requirement in LIFE:
-        bench.ledger.inconclusive(requirement, why)
-    bench.ledger.inconclusive(PROMPT, "no tool that was called takes long enough")
+        bench.ledger.inconclusive(requirement, LACKING.get(requirement, why) if ended else why)
 
 
 def _plainly(bench: Bench, tool: Json, params: Json) -> Call | None:
