@@ -158,7 +158,8 @@ class Tasks(Watcher):
         status = task.get("status")
         if life is None or status not in KNOWN:
             return
-        if life.born != task.get("createdAt") and self._time(life.born) != self._time(task.get("createdAt")):
+        born, told = self._time(life.born), self._time(task.get("createdAt"))
+        if born is not None and told is not None and born != told:
             what = "createdAt of a task changes"
             expected = f"{life.born!r} as at first"
             self.breach(TIMES, what, expected, task.get("createdAt"), (life.created, *proof), Severity.WARNING)

@@ -313,7 +313,7 @@ def _judge_ignored(bench: Bench, call: Call) -> None:
             actual=shown(call),
             frames=call.proof,
             # No client may send this in the first place.
-            ceiling=Severity.WARNING,
+            ceiling=Severity.ADVICE,
         )
     else:
         bench.ledger.held(DECLARED)
