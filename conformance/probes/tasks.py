@@ -234,6 +234,8 @@ def _judge_result(bench: Bench, run: Run, plain: Call | None, again: Call | None
     if run.status == "cancelled" or not answered(bench, final, IS_FINAL):
         return
     problem = _no_result(run, final)
+    if problem and plain is not None and plain.error is None and _ill_formed(plain.result):
+        return  # the tool's own fault, judged without tasks
     if problem and look(bench, run).error is not None:
         return  # the task is gone, and may be
     if problem:
@@ -269,9 +271,12 @@ def _no_result(run: Run, final: Call) -> str:
     """What is wrong with the result of a task that has ended; an error is not, if the task failed."""
     if final.error is not None:
         return "" if run.status == "failed" else f"the task is {run.status}, yet there is an error"
-    if not isinstance(final.result, dict):
-        return "the result is no object"
-    problems = for_revision(REVISION).problems("tools#CallToolResult", final.result)
+    return _ill_formed(final.result)
+
+
+def _ill_formed(result: Json) -> str:
+    """What is wrong with the result of a tool, "" if nothing is."""
+    problems = for_revision(REVISION).problems("tools#CallToolResult", result)
     return problems[0].message if problems else ""
 
 
