@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from conformance.client_tasks import ClientTasks
 from conformance.model import Json
 
 METHOD_NOT_FOUND = -32601
@@ -31,6 +32,7 @@ class Answers:
         self.held: set[str] = set()
         self.instead: dict[str, Callable[[Json], Reply]] = {}
         self.illegal = False
+        self.tasks = ClientTasks(self._capabilities if revision == "2025-11-25" else {})
 
     def reply(self, method: str, params: Json) -> Reply | None:
         """The reply; None if none is due.
@@ -41,6 +43,8 @@ class Answers:
             return None
         if method == "ping":
             return {"result": {}}
+        if self.tasks.handles(method, params):
+            return self.tasks.reply(method, params, answer_to)
         if _CAPABILITY.get(method) not in self._capabilities:
             return {"error": {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}}
         if method in self.instead:

@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from conformance.model import Frame, Json
 
-MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete")
+MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete", "tasks/result")
 """Methods behind which an author's own code runs: no answer in time proves nothing."""
 
 

@@ -255,6 +255,12 @@ class Session:
         call.excused = True
         self._waiting.pop(id_key(call.id), None)
 
+    def wait_briefly(self, call: Call, seconds: float) -> None:
+        """Take in whatever comes for `seconds`, or until the call has its answer; it is not given up."""
+        deadline = time.monotonic() + seconds
+        while not call.done and self.ended is None and (left := deadline - time.monotonic()) > 0:
+            self._take(self.transport.receive(left))
+
     def new_id(self) -> int:
         """An id not used yet in this session."""
         self._next_id += 1

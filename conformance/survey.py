@@ -77,8 +77,21 @@ class Survey:
 
     @property
     def callable_tools(self) -> list[Json]:
-        """Tools that may be called."""
-        return [tool for tool in self.tools if self.policy.allows(tool)]
+        """Tools that may be called, and not as a task only."""
+        return [tool for tool in self.tools if self.policy.allows(tool) and task_support(tool) != "required"]
+
+    @property
+    def task_tools(self) -> list[Json]:
+        """Tools that may be called as tasks, of a server that has tasks."""
+        if not self.declares("tasks.requests.tools.call"):
+            return []
+        return [t for t in self.tools if self.policy.allows(t) and task_support(t) in ("optional", "required")]
+
+
+def task_support(tool: Json) -> Json:
+    """What a listed tool says about calls of it as tasks: forbidden unless it says otherwise."""
+    execution = tool.get("execution")
+    return execution.get("taskSupport", "forbidden") if isinstance(execution, dict) else "forbidden"
 
 
 def walk(session: Session, method: str, member: str) -> Iterator[tuple[Call, list[Json]]]:

@@ -13,6 +13,7 @@ LINE = [
     ["secrets"],
     ["target"],
     ["transports"],
+    ["client_tasks"],
     ["answers", "arguments", "messages"],
     ["session"],
     ["eras", "survey"],

@@ -43,14 +43,17 @@ def load_invariants() -> tuple[type[Invariant], ...]:
     from conformance.invariants.pace import Pace
     from conformance.invariants.progress import Progress
     from conformance.invariants.published import Published
+    from conformance.invariants.requestor import Requestor
     from conformance.invariants.sampling import Sampling
     from conformance.invariants.secrets import Secrets
     from conformance.invariants.shutdown import Shutdown
     from conformance.invariants.stateless import Stateless
     from conformance.invariants.stream import Stream
+    from conformance.invariants.tasks import Tasks
     from conformance.invariants.wire import Wire
 
     about_messages = (Stream, Envelope, Codes, Wire)
     about_features = (Listing, Published, Content, Meta, Caching, Completion, Progress, Pace, Logs, Secrets, Stateless)
     about_questions = (Asking, Forms, Sampling, Capability)
-    return (*about_messages, *about_features, *about_questions, Shutdown)
+    about_tasks = (Tasks, Requestor)
+    return (*about_messages, *about_features, *about_questions, *about_tasks, Shutdown)

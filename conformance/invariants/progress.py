@@ -126,6 +126,8 @@ class Progress(Watcher):
         """Over HTTP: whether the notification came on the stream of another request."""
         if frame.exchange is None or token.sent.exchange is None:
             return False
+        if token.task:
+            return frame.exchange != token.sent.exchange  # its own stream ends before the task does
         requirement = RELATED_MUST if self.session.revision.era == "stateless" else RELATED
         if frame.exchange == token.sent.exchange:
             self.ledger.held(requirement)

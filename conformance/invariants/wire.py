@@ -70,7 +70,9 @@ class Wire(Watcher):
         asked = self._schemas.method(self._asked.get(id_key(message.get("id")), ""))
         if asked is None or asked.result is None or "result" not in message:
             return []
-        return self._schemas.problems(asked.result, message["result"])
+        result = message["result"]
+        task = asked.task_result if isinstance(result, dict) and "task" in result else None
+        return self._schemas.problems(task or asked.result, result)
 
     # -- theirs
 
@@ -103,7 +105,8 @@ class Wire(Watcher):
         method = self._schemas.method(call.method)
         if method is None:
             return
-        task = isinstance(call.params, dict) and "task" in call.params
+        # A server without tasks ignores `task` and answers as if it were not there.
+        task = isinstance(call.params, dict) and "task" in call.params and "task" in result
         type_ref = method.result_type(result, stateless=self._stateless, task=task)
         if type_ref is None:
             return

@@ -82,9 +82,6 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
         raise Unavailable(bench.survey.policy.forbids)
     found = False
     for tool in tools[:MAX_CALLS]:
-        execution = tool.get("execution")
-        if isinstance(execution, dict) and execution.get("taskSupport") == "required":
-            continue
         try:
             params = {"name": tool.get("name"), "arguments": arguments_for(tool)}
         except Unavailable:

@@ -80,7 +80,7 @@ def _roots(call: Call, given: dict[str, Any]) -> Message:
 
 
 TOOLS = (
-    Tool("ask_name", "Ask the user for a name, by a form", gracefully(_name), waits=True),
+    Tool("ask_name", "Ask the user for a name, by a form", gracefully(_name), waits=True).as_task("optional"),
     Tool("ask_consent", "Ask the user for consent, at a URL", gracefully(_consent), waits=True),
     Tool("ask_model", "Ask the client's model to say hello", gracefully(_model), waits=True),
     Tool("ask_roots", "Ask the client for its roots", gracefully(_roots), waits=True),
@@ -98,5 +98,6 @@ EXPECTED: dict[str, Message] = {
         "properties": {"content": {"type": ["object", "array"]}, "model": {"type": "string"}},
     },
     "roots/list": {"type": "object", "required": ["roots"], "properties": {"roots": {"type": "array"}}},
+    "tasks/list": {"type": "object", "required": ["tasks"], "properties": {"tasks": {"type": "array"}}},
 }
 """What an answer to each of our requests looks like at the least."""

@@ -49,9 +49,11 @@ class Call:
     """A request: its id, method and params, who sent it, and the ways back to the client.
 
     `answers` are those that the client gave to questions of this request and that `requestState` carries on.
+    `afterwards` is done once the response is sent. `stands_for` is the request whose response this one fetches.
     """
 
     __slots__ = (
+        "afterwards",
         "answers",
         "cancelled",
         "channel",
@@ -63,6 +65,7 @@ class Call:
         "params",
         "peer",
         "server",
+        "stands_for",
     )
 
     def __init__(self, peer: Peer, message: Message, channel: Channel, client: Message) -> None:
@@ -78,6 +81,8 @@ class Call:
         self.channel = channel
         self.cancelled = Event()
         self.answers: Message = {}
+        self.afterwards: Callable[[], None] | None = None
+        self.stands_for: Call | None = None
 
     @property
     def revision(self) -> str:
@@ -85,7 +90,7 @@ class Call:
         return self.peer.revision or self.server.handshake_revisions[-1]
 
     def send(self, message: Message) -> None:
-        self.server.send(self.channel, message, self)
+        self.server.send(self.channel, message, self.stands_for or self)
 
     def notify(self, method: str, params: Message) -> None:
         if not self.cancelled.is_set():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from threading import Event
 
+from conformance.reference import client_tasks
 from conformance.reference.asking import EXPECTED
 from conformance.reference.call import Call, NoAnswer
 from conformance.reference.peer import Peer
@@ -22,15 +23,16 @@ if TYPE_CHECKING:
 class _Question:
     """A request of ours that waits for its answer."""
 
-    __slots__ = ("arrived", "response")
+    __slots__ = ("arrived", "identity", "response")
 
-    def __init__(self) -> None:
+    def __init__(self, identity: Any) -> None:
+        self.identity = identity
         self.arrived = Event()
         self.response: Message = {}
 
 
 class Session(Peer):
-    """A session. `unsolicited` is the channel of the messages that belong to no request."""
+    """A session."""
 
     def __init__(self, server: Server, unsolicited: Channel) -> None:
         super().__init__(server)
@@ -90,24 +92,37 @@ class Session(Peer):
         return {key: self._ask(call, request) for key, request in requests.items()}
 
     def _ask(self, call: Call, request: Message) -> Message:
+        if client_tasks.offered(call, request["method"]):
+            result = client_tasks.ask(self, call, request)
+        else:
+            result = self.exchange(call, request)
+        wrong = problem(result, {"type": "object", **EXPECTED[request["method"]]}, "result")
+        if wrong:
+            raise NoAnswer(f"The client's answer to {request['method']} is malformed: {wrong}")
+        return result
+
+    def demand(self, call: Call, request: Message) -> _Question:
+        """Send a request without waiting for its answer."""
         identity = next(self.server.ids)
-        question = self.questions[identity] = _Question()
+        question = self.questions[identity] = _Question(identity)
         call.send({"jsonrpc": "2.0", "id": identity, **request})
+        return question
+
+    def exchange(self, call: Call, request: Message) -> Message:
+        """The client's result of a request. Raises NoAnswer."""
+        question = self.demand(call, request)
         waited = 0.0
         while not question.arrived.wait(0.02):
             waited += 0.02
             call.pause(0)
             if call.cancelled.is_set() or waited >= self.server.ask_timeout:
-                self.questions.pop(identity, None)
-                params = {"requestId": identity, "reason": "no answer in time"}
+                self.questions.pop(question.identity, None)
+                params = {"requestId": question.identity, "reason": "no answer in time"}
                 call.send(notification("notifications/cancelled", params))
                 raise NoAnswer(f"The client did not answer {request['method']} in time.")
         if "error" in question.response:
             raise NoAnswer(f"The client refused {request['method']}: {question.response['error']}")
         result: Message = question.response["result"]
-        wrong = problem(result, {"type": "object", **EXPECTED[request["method"]]}, "result")
-        if wrong:
-            raise NoAnswer(f"The client's answer to {request['method']} is malformed: {wrong}")
         return result
 
     def refusal(self, missing: Message) -> Exception:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.reference import resources
+from conformance.reference import resources, tasks
 from conformance.reference.shape import LEVELS
-from conformance.reference.tool import call_tool
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
 
 TYPE_CHECKING = False
@@ -24,6 +23,7 @@ def _params(*required: str, **properties: Message) -> Message:
 
 
 _LIST = _params(cursor=_STRING)
+_TASK = _params("taskId", taskId=_STRING)
 PARAMS: dict[str, Message] = {
     "initialize": _params(
         "protocolVersion",
@@ -51,6 +51,10 @@ PARAMS: dict[str, Message] = {
         argument=_params("name", "value", name=_STRING, value=_STRING),
         context={"type": "object", "properties": {"arguments": _STRINGS}},
     ),
+    "tasks/get": _TASK,
+    "tasks/result": _TASK,
+    "tasks/cancel": _TASK,
+    "tasks/list": _LIST,
     "subscriptions/listen": _params(
         "notifications",
         notifications={
@@ -167,13 +171,17 @@ def _listen(call: Call) -> Message | None:
     return call.peer.listen(call)
 
 
+def _list_tasks(call: Call) -> Message:
+    return _page(call, "tasks", call.peer.tasks.values())
+
+
 _OLD, _NEW = "2025-11-25", "2026-07-28"
 METHODS: dict[str, Method] = {
     "initialize": Method(_initialize, until=_OLD),
     "ping": Method(lambda call: {}, until=_OLD),
     "server/discover": Method(_discover, since=_NEW),
     "tools/list": Method(lambda call: _page(call, "tools", call.server.tools.values()), "tools"),
-    "tools/call": Method(call_tool, "tools"),
+    "tools/call": Method(tasks.call_tool, "tools"),
     "resources/list": Method(lambda call: _page(call, "resources", call.server.resources.values()), "resources"),
     "resources/templates/list": Method(
         lambda call: _page(call, "resourceTemplates", call.server.templates.values()), "resources"
@@ -185,5 +193,9 @@ METHODS: dict[str, Method] = {
     "prompts/get": Method(_get_prompt, "prompts"),
     "completion/complete": Method(_complete, "completions"),
     "logging/setLevel": Method(_set_level, "logging", until=_OLD),
+    "tasks/get": Method(tasks.get, "tasks", _OLD, _OLD),
+    "tasks/result": Method(tasks.result, "tasks", _OLD, _OLD),
+    "tasks/cancel": Method(tasks.cancel, "tasks", _OLD, _OLD),
+    "tasks/list": Method(_list_tasks, "tasks", _OLD, _OLD),
     "subscriptions/listen": Method(_listen, since=_NEW),
 }

@@ -12,10 +12,16 @@ if TYPE_CHECKING:
 
     from conformance.reference.call import Channel
     from conformance.reference.server import Server
+    from conformance.reference.tasks import Task
 
 
 class Peer:
-    """One client: a session of the handshake era, or a connection of the stateless era."""
+    """One client: a session of the handshake era, or a connection of the stateless era.
+
+    `unsolicited` is the channel of the messages that belong to no request.
+    """
+
+    unsolicited: Channel
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -24,6 +30,7 @@ class Peer:
         self.subscribed: set[str] = set()
         self.running: dict[Any, Call] = {}
         self.roots: list[Any] | None = None
+        self.tasks: dict[str, Task] = {}
 
     def receive(self, message: Any, channel: Channel) -> None:
         """Deal with one incoming JSON value; whatever is to be said about it goes to `channel`."""
@@ -57,7 +64,7 @@ class Peer:
         if call.method == "tools/call" and isinstance(call.params, dict):
             name = call.params.get("name")
             tool = self.server.tools.get(name) if isinstance(name, str) else None
-        if tool and tool.waits:
+        if (tool and tool.waits) or call.method == "tasks/result":
             channel.run(lambda: self.serve(call))
         else:
             self.serve(call)
@@ -84,6 +91,8 @@ class Peer:
         self.running.pop(call.id, None)
         if response is not None and not call.cancelled.is_set():
             call.send(response)
+            if call.afterwards:
+                call.afterwards()
 
     def _receive_batch(self, messages: list[Any], channel: Channel) -> None:
         if not messages:

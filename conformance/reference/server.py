@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 from threading import RLock
 
-from conformance.reference import shape
+from conformance.reference import client_tasks, shape, tasks
 from conformance.reference.call import Call, missing_capability
 from conformance.reference.prompts import PROMPTS
 from conformance.reference.resources import RESOURCES, TEMPLATES
@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from conformance.reference.call import Channel
+    from conformance.reference.handshake import Session
     from conformance.reference.http import Handler
     from conformance.reference.peer import Peer
+    from conformance.reference.tasks import Task
+    from conformance.reference.tool import Tool
 
     Filter = Callable[[Message, Call | None], list[Any]]
 
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 STATELESS = "2026-07-28"
-FEATURES = ("tools", "resources", "prompts", "completions", "logging")
+FEATURES = ("tools", "resources", "prompts", "completions", "logging", "tasks")
 
 INFO: Message = {
     "name": "mcp-conform-reference",
@@ -69,6 +72,7 @@ class Server:
         self.page_size = 5
         self.ask_timeout = 0.7
         self.rounds = 5
+        self.fetch_timeout = 3.0
         # seams
         self.outgoing: list[Filter] = []
         self.encode: Callable[[Any], bytes] = encode
@@ -88,6 +92,13 @@ class Server:
         self.offset: Callable[[str, str], int] = offset
         self.answer_batch: Callable[[Server, list[Message], Channel], None] = answer_batch
         self.http_handler: Callable[[], type[Handler]] = http_handler
+        self.task_id: Callable[[], str] = tasks.new_id
+        self.create_task: Callable[[Call, Tool], Message] = tasks.create
+        self.task_outcome: Callable[[Message], str] = tasks.outcome
+        self.need_input: Callable[[Task], None] = tasks.need_input
+        self.await_task: Callable[[Call, Task], None] = tasks.await_task
+        self.follow_client_task: Callable[[Session, Call, Message], Message] = client_tasks.follow
+        self.cancel_client_task: Callable[[Session, Call, Message], None] = client_tasks.cancel
         self.ids: Iterator[Any] = (f"reference-{number}" for number in range(1, 1 << 62))
 
     @property
@@ -116,6 +127,7 @@ class Server:
             "prompts": {"listChanged": True},
             "completions": {},
             "logging": {},
+            "tasks": tasks.CAPABILITY,
         }
         return {name: value for name, value in every.items() if self.declares(name)}
 

@@ -67,6 +67,8 @@ def _blocks(blocks: list[Message], revision: str) -> list[Message]:
 
 
 def _call_result(value: Message, revision: str) -> Message:
+    if "task" in value:
+        return value
     value = _without_later(value, revision, "structuredContent")
     if revision < "2026-07-28" and not isinstance(value.get("structuredContent", {}), dict):
         del value["structuredContent"]
@@ -86,7 +88,13 @@ def implementation(value: Message, revision: str) -> Message:
     return _without_later(value, revision, "title", "description", "websiteUrl", "icons")
 
 
+def _discover(value: Message, revision: str) -> Message:
+    known = {k: v for k, v in value["capabilities"].items() if k != "tasks" or revision == "2025-11-25"}
+    return {**value, "capabilities": known}
+
+
 def _initialize(value: Message, revision: str) -> Message:
+    value = _discover(value, revision)
     return {
         **value,
         "capabilities": _without_later(value["capabilities"], revision, "completions"),
@@ -103,6 +111,7 @@ def _each(member: str, change: Callable[[Message, str], Message]) -> Callable[[M
 
 _RESULTS: dict[str, Callable[[Message, str], Message]] = {
     "initialize": _initialize,
+    "server/discover": _discover,
     "tools/list": _each("tools", _tool),
     "resources/list": _each("resources", _annotated),
     "resources/templates/list": _each("resourceTemplates", _annotated),

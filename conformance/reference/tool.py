@@ -18,10 +18,11 @@ NOTHING: Message = {"type": "object", "additionalProperties": False}
 class Tool:
     """A tool; `run` gives the CallToolResult of a call with valid arguments.
 
-    `waits` says that a call may take long or ask the client, so that others must not wait for it.
+    `waits` says that a call may take long or ask the client, so that others must not wait for it. `task` says whether
+    a call may or must be made as a task: forbidden, optional or required.
     """
 
-    __slots__ = ("description", "hints", "input", "name", "output", "run", "title", "waits")
+    __slots__ = ("description", "hints", "input", "name", "output", "run", "task", "title", "waits")
 
     def __init__(
         self,
@@ -41,6 +42,12 @@ class Tool:
         self.output = output
         self.hints = {"title": title, "readOnlyHint": True, "openWorldHint": False}
         self.waits = waits
+        self.task = "forbidden"
+
+    def as_task(self, support: str) -> Tool:
+        """This tool, whose calls may (optional) or must (required) be made as tasks."""
+        self.task = support
+        return self
 
     def described(self) -> Message:
         """The Tool object of `tools/list`, with all that any revision has."""
@@ -50,7 +57,7 @@ class Tool:
             "description": self.description,
             "inputSchema": self.input,
             "annotations": self.hints,
-            "execution": {"taskSupport": "forbidden"},
+            "execution": {"taskSupport": self.task},
         }
         if self.output is not None:
             value["outputSchema"] = self.output

@@ -8,6 +8,7 @@ from conformance.reference import agents, asking, prompts, resources
 from conformance.reference.prompts import PNG, WAV
 from conformance.reference.shape import LEVELS, text
 from conformance.reference.tool import ChangingTool, Tool, answer, arguments, failure
+from conformance.reference.wire import INVALID_PARAMS, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ def _count(call: Call, given: Arguments) -> Message:
     return answer(f"Counted to {steps}.")
 
 
+def _count_later(call: Call, given: Arguments) -> Message:
+    return _count(call, {})
+
+
 def _wait(call: Call, given: Arguments) -> Message:
     seconds = given.get("seconds", 0.2)
     ticks = max(1, int(seconds / 0.05))
@@ -79,6 +84,24 @@ def _log(call: Call, given: Arguments) -> Message:
 def _measure(call: Call, given: Arguments) -> Message:
     x, y = given.get("point", [3, 4])
     return answer(f"{(x * x + y * y) ** 0.5:g} {given.get('unit', 'steps')}")
+
+
+def _refuse(call: Call, given: Arguments) -> Message:
+    raise RpcError(INVALID_PARAMS, "Invalid params: this tool refuses whatever it is given")
+
+
+def _list_client_tasks(call: Call, given: Arguments) -> Message:
+    tasks = call.client.get("tasks")
+    if call.revision != "2025-11-25" or not isinstance(tasks, dict) or "list" not in tasks:
+        return answer("This client lists no tasks.")
+    found: list[str] = []
+    params: Message | None = None
+    while True:
+        page = call.ask("tasks", "tasks/list", params)
+        found += [str(task.get("taskId")) for task in page["tasks"] if isinstance(task, dict)]
+        if "nextCursor" not in page:
+            return answer(f"This client lists {len(found)} tasks.")
+        params = {"cursor": page["nextCursor"]}
 
 
 def _toggle_tool(call: Call, given: Arguments) -> Message:
@@ -171,22 +194,24 @@ TOOLS = (
     ),
     Tool("settings", "Show the settings", _settings, output=_SETTINGS),
     Tool("no_content", "Return nothing", lambda call, given: {"content": []}),
-    Tool("fail", "Always fail", lambda call, given: failure("This tool always fails.")),
+    Tool("fail", "Always fail", lambda call, given: failure("This tool always fails.")).as_task("optional"),
+    Tool("refuse", "Always be refused", _refuse).as_task("optional"),
     Tool(
         "count",
         "Count, reporting progress",
         _count,
         input=arguments(steps={"type": "integer", "minimum": 1, "maximum": 100, "default": 3}),
         waits=True,
-    ),
+    ).as_task("optional"),
     Tool(
         "wait",
         "Wait, unless cancelled",
         _wait,
         input=arguments(seconds={"type": "number", "minimum": 0, "maximum": 600, "default": 0.2}),
         waits=True,
-    ),
-    Tool("log_levels", "Log a message at every level", _log),
+    ).as_task("optional"),
+    Tool("log_levels", "Log a message at every level", _log).as_task("optional"),
+    Tool("count_later", "Count as a task", _count_later, waits=True).as_task("required"),
     Tool(
         "lookup_region",
         "Look something up in a region that HTTP headers repeat",
@@ -207,6 +232,12 @@ TOOLS = (
     ),
     *asking.TOOLS,
     *agents.TOOLS,
+    Tool(
+        "list_client_tasks",
+        "List the tasks that the client runs for this server",
+        asking.gracefully(_list_client_tasks),
+        waits=True,
+    ),
     ChangingTool("toggle_tool", "Add or remove the tool extra_tool", _toggle_tool),
     ChangingTool("toggle_resource", "Add or remove a resource", _toggle_resource),
     ChangingTool("toggle_prompt", "Add or remove the prompt extra_prompt", _toggle_prompt),

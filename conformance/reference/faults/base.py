@@ -108,7 +108,7 @@ def on_result(methods: Iterable[str], change: Callable[[Message, Call], Any]) ->
     """Change the results of some methods, in place or by returning another result."""
 
     def change_result(message: Message, call: Call) -> None:
-        if "result" in message:
+        if "result" in message and "task" not in message["result"]:
             instead = change(message["result"], call)
             if instead is not None:
                 message["result"] = instead
