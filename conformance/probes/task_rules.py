@@ -8,6 +8,7 @@ from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.outcome import INVALID_PARAMS, NO_SUCH_METHOD, answered, code_of, shown, succeeded
 from conformance.probes.tasks import RELATED, Run, abandon, begin, look, rest, task_calls
+from conformance.probes.tools import call_quickly
 from conformance.session import Call, encode
 from conformance.survey import Unavailable, arguments_for, task_support, walk
 
@@ -278,7 +279,7 @@ def uninvited(bench: Bench) -> None:
             params = {"name": tool.get("name"), "arguments": arguments_for(tool)}
         except Unavailable:
             continue
-        plain = bench.session.request("tools/call", params)
+        plain = call_quickly(bench.session, params)
         if not plain.answers or not succeeded(plain):
             continue
         tried += 1

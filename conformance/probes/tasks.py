@@ -10,6 +10,7 @@ from conformance.expect import shorten
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.outcome import INVALID_PARAMS, answered, code_of, expect_refusal, shown
+from conformance.probes.tools import call_quickly
 from conformance.session import Call, id_key
 from conformance.survey import Unavailable, arguments_for, task_support
 from conformance.wire_schemas import for_revision
@@ -155,9 +156,7 @@ def _plainly(bench: Bench, tool: Json, params: Json) -> Call | None:
     """The same call without a task, if the tool may be called so."""
     if task_support(tool) == "required":
         return None
-    call = bench.session.request(
-        "tools/call", {**params, "_meta": {"progressToken": f"plain {bench.session.position}"}}
-    )
+    call = call_quickly(bench.session, {**params, "_meta": {"progressToken": f"plain {bench.session.position}"}})
     return call if call.answers else None
 
 

@@ -98,6 +98,20 @@ def patience(session: Session, seconds: float) -> float:
     return min(limit, seconds * max(1.0, limit / ORDINARY))
 
 
+def call_quickly(session: Session, params: Json) -> Call:
+    """A call that is cancelled if the tool turns out to be slow."""
+    call = session.send("tools/call", params)
+    if not session.wait(call, timeout=patience(session, SHORT)):
+        give_up(session, call)
+    return call
+
+
+def give_up(session: Session, call: Call) -> None:
+    """Cancel a call that is not waited for any longer."""
+    if session.alive:
+        session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+
+
 def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Call]]:
     """Call each tool that may be called; those that answer. Gives up after MAX_TIMEOUTS tools that do not.
 
@@ -132,8 +146,8 @@ def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Cal
     for tool, call in slow:
         if call.answers:
             yield tool, call
-        elif session.alive:
-            session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+        else:
+            give_up(session, call)
 
 
 def _hear_second_progress(bench: Bench, call: Call) -> None:
