@@ -19,6 +19,7 @@ from conformance.reference.faults.base import (
     setting,
     undeclared,
 )
+from conformance.reference.tasks import TaskCall
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError, notification
 
 TYPE_CHECKING = False
@@ -72,7 +73,7 @@ def _block(kind: str, change: Callable[[Message], Any]) -> Apply:
 
 def _late_progress(message: Message, call: Call | None) -> Any:
     token = call.meta.get("progressToken") if call and "method" not in message else None
-    if token is None:
+    if token is None or isinstance(call, TaskCall) or "task" in message.get("result", {}):
         return message
     return [message, notification(PROGRESS, {"progressToken": token, "progress": 1000})]
 
