@@ -364,7 +364,14 @@ class Runner:
             words += ["--call-tools", options.call_tools]
         for tool in options.named_tools:
             words += ["--call-tool", tool]
-        return shlex.join([*words, "--revision", state.revision.date, "--only", case])
+        if target.cwd:
+            words += ["--cwd", target.cwd]
+        if options.limits.answer != Limits().answer:
+            words += ["--timeout", f"{options.limits.answer:g}"]
+        # Values may be secret: a shell that has the variable fills it in.
+        given = "".join(f'--env {shlex.quote(name)}="${name}" ' for name in target.env)
+        given += "".join(f"--header {shlex.quote(name + ': …')} " for name in target.headers)
+        return f"{shlex.join(words)} {given}" + shlex.join(["--revision", state.revision.date, "--only", case])
 
     # -- inside
 

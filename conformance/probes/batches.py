@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.outcome import shown, stray
+from conformance.probes.tools import LONG, SHORT, patience
 from conformance.session import Call, Session
 
 ACCEPTED = "jsonrpc/batch-accepted"
@@ -41,7 +42,9 @@ def _accepted(bench: Bench, messages: list[Json], otherwise: str) -> list[Call] 
     calls = bench.session.batch(messages)
     for call in calls:
         call.excused = True  # this probe tells what became of it
-    bench.session.wait(*calls)
+    if not bench.session.wait(*calls, timeout=patience(bench.session, SHORT)):
+        bench.session.hear_out()  # a server that is busy gets the time it needs
+        bench.session.wait(*calls, timeout=patience(bench.session, LONG))
     failed = next((call for call in calls if not isinstance(call.result, dict)), None)
     if failed is None:
         bench.ledger.held(ACCEPTED)
