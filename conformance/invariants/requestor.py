@@ -7,7 +7,7 @@ from typing import ClassVar
 from conformance.invariants.base import Watcher
 from conformance.invariants.tasks import RELATED, REVISION
 from conformance.ledger import Ledger
-from conformance.messages import Call, id_key
+from conformance.messages import Call, id_key, is_id
 from conformance.model import Frame, Json
 from conformance.session import Session
 
@@ -53,6 +53,8 @@ class Requestor(Watcher):
         params = message.get("params")
         params = params if isinstance(params, dict) else {}
         if "id" in message:
+            if not is_id(message["id"]):
+                return  # judged by Envelope; no answer can be told from another
             self._asked[id_key(message["id"])] = frame
             self._request(frame, message["method"], params)
         elif message["method"] == "notifications/cancelled" and "requestId" in params:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from conformance.client_tasks import TERMINAL, ClientTask
+from conformance.messages import is_id
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.tools import callable_tools
@@ -38,10 +39,13 @@ def requestor(bench: Bench) -> None:
     # Some servers offer tools that need the client only to a client that can do what they need.
     offered = tuple(tool for _, page in walk(bench.session, "tools/list", "tools") for tool in page)
     deadline = time.monotonic() + 2 * bench.session.limits.answer
+    start = bench.session.position
     for _tool, params in callable_tools(replace(bench, survey=replace(bench.survey, tools=offered))):
         if not bench.session.alive or time.monotonic() > deadline:
             break
         task, call = _call(bench, params, ("working", "working", "completed"), lambda task: False)
+        if _nameless(bench, start):
+            break
         if task is not None:
             augmenting.append(params)
             _judge_polling(bench, params, task, call)
@@ -50,6 +54,12 @@ def requestor(bench: Bench) -> None:
         _cancel(bench, params)
     for requirement in REQUESTOR:
         bench.ledger.inconclusive(requirement, NOBODY if not augmenting else "the server did not get so far")
+
+
+def _nameless(bench: Bench, start: int) -> bool:
+    """Whether the server asks in requests without a valid id, which cannot be answered so that it understands."""
+    heard = [frame.message for frame in bench.session.since(start) if frame.origin == "target"]
+    return any(isinstance(each, dict) and "method" in each and "id" in each and not is_id(each["id"]) for each in heard)
 
 
 def _call(

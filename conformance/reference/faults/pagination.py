@@ -71,13 +71,13 @@ FAULTS = (
     ),
     Fault(
         "bad-cursor-accepted",
-        REFUSED,
+        f"{REFUSED} tasks/list-invalid-cursor-refused",
         "an invalid cursor gives the first page",
         setting("offset", _lenient),
     ),
     Fault(
         "bad-cursor-code",
-        REFUSED,
+        f"{REFUSED} tasks/list-invalid-cursor-refused",
         "an invalid cursor gives -32603",
         code("Invalid params: unknown cursor", -32603),
     ),
