@@ -65,6 +65,7 @@ class Session:
     """See the module. Used by one thread; the transport has threads of its own.
 
     `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
+    `slow_tools` are those that took so long that they are not worth another call.
     `secrets` are what the target was given and must not tell.
     """
 
@@ -90,6 +91,7 @@ class Session:
         self.opening: Json = {}
         self.http_headers: dict[str, str] = {}
         self.header_arguments: dict[str, dict[str, str]] = {}
+        self.slow_tools: set[str] = set()
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began = time.monotonic()
@@ -160,9 +162,11 @@ class Session:
         if self.ending is None:
             if self.opened and self.alive:
                 self.era.farewell(self)
-            if self.alive:
+            # Nobody waits for the end of a tool whose result is of no use any more.
+            busy = any(call.method in MAY_TAKE_LONG for call in self.pending)
+            if self.alive and not busy:
                 self.finish_input()
-            ending = self.transport.close()
+            ending = self.transport.close(hurry=busy)
             while (event := self._receive(0)) is not None:
                 self._take(event)
             self.ending = ending

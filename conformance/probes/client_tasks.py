@@ -10,7 +10,7 @@ from conformance.client_tasks import TERMINAL, ClientTask
 from conformance.messages import is_id
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.tools import callable_tools
+from conformance.probes.tools import SHORT, callable_tools, patience
 from conformance.session import Call
 from conformance.survey import walk
 
@@ -24,8 +24,6 @@ REQUESTOR = (POLLS, INDEPENDENT, FETCHES, CANCELS, CURSORS, WITHOUT)
 
 INTERVAL = 50
 """The pollInterval that the server is told, in milliseconds."""
-QUICK = 3.0
-"""Seconds for a tool that does not ask for a task."""
 PATIENT = 4
 """How often a server may ask for the status of a task that needs input before it counts as not fetching."""
 SLICE = 0.02
@@ -75,7 +73,7 @@ def _call(
         task = tasks.tasks[before] if len(tasks.tasks) > before else None
         if task is not None and stop(task):
             break
-        if time.monotonic() - began > (QUICK if task is None else session.limits.answer):
+        if time.monotonic() - began > (patience(session, SHORT) if task is None else session.limits.answer):
             break
         session.wait_briefly(call, SLICE)
     return (tasks.tasks[before] if len(tasks.tasks) > before else None), call

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.model import Frame
 from conformance.probes import Bench, probe
 from conformance.probes.lists import hears_announcements, judge_announcements, look
-from conformance.probes.tools import call_each
+from conformance.probes.tools import LONG, call_each
 
 DECLARED = "discovery/only-declared-client-capabilities"
 ASKING = ("jsonrpc/server-request-id-valid", "jsonrpc/server-request-id-not-reused")
@@ -34,7 +34,8 @@ def effects(bench: Bench) -> None:
     uris = _subscribe(bench)
     before = look(bench, uris)
     listening = hears_announcements(session)
-    proof = [frame for _, call in call_each(bench, talkative=True) for frame in call.proof]
+    session.slow_tools.clear()  # what they tell on the way counts here
+    proof = [frame for _, call in call_each(bench, talkative=True, seconds=LONG) for frame in call.proof]
     session.hear_out()
     after = look(bench, uris)
     if after != before:

@@ -120,6 +120,7 @@ def unanswered_requests(bench: Bench) -> None:
             waiting = bool(asked)
             if waiting or not session.alive:
                 break
+            session.slow_tools.add(str(params["name"]))
             continue
         session.hear_out()
         if any(_judge_giving_up(bench, call, question, start) for question in asked):

@@ -76,20 +76,27 @@ def _named(bench: Bench) -> list[Json]:
 
 
 def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
-    """Tools that may be called, each with the params of a good call. Raises Unavailable if there is none."""
+    """Tools that may be called, each with the params of a good call; those known to be slow are left out.
+
+    Raises Unavailable if there is none.
+    """
     tools = _named(bench)
     if not tools:
         raise Unavailable(bench.survey.policy.forbids)
-    found = False
+    found = slow = False
     for tool in tools[:MAX_CALLS]:
+        if tool["name"] in bench.session.slow_tools:
+            slow = True
+            continue
         try:
-            params = {"name": tool.get("name"), "arguments": arguments_for(tool)}
+            params = {"name": tool["name"], "arguments": arguments_for(tool)}
         except Unavailable:
             continue
         found = True
         yield tool, params
     if not found:
-        raise Unavailable("no tool that may be called has arguments that can be made up")
+        lacking = "has arguments that can be made up" if not slow else "answers within a second or so"
+        raise Unavailable(f"no tool that may be called {lacking}")
 
 
 def patience(session: Session, seconds: float) -> float:
@@ -102,6 +109,7 @@ def call_quickly(session: Session, params: Json) -> Call:
     """A call that is cancelled if the tool turns out to be slow."""
     call = session.send("tools/call", params)
     if not session.wait(call, timeout=patience(session, SHORT)):
+        session.slow_tools.add(str(params.get("name")))
         give_up(session, call)
     return call
 
@@ -112,12 +120,12 @@ def give_up(session: Session, call: Call) -> None:
         session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
 
 
-def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Call]]:
+def call_each(bench: Bench, talkative: bool = False, seconds: float = SHORT) -> Iterator[tuple[Json, Call]]:
     """Call each tool that may be called; those that answer. Gives up after MAX_TIMEOUTS tools that do not.
 
     A tool that takes long is left to work while the others are called, if the server does more than one thing at a
     time, and cancelled in the end. With `talkative` each call asks for progress and, where requests say that, for logs;
-    what comes meanwhile counts and not the result, so a slow tool is not waited for.
+    what comes meanwhile counts and not the result, so a slow tool is not waited for. It is slow after `seconds`.
     """
     session = bench.session
     slow: list[tuple[Json, Call]] = []
@@ -129,7 +137,7 @@ def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Cal
         if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
             meta[META + "logLevel"] = "debug"
         call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)
-        if not session.wait(call, timeout=patience(session, SHORT)):
+        if not session.wait(call, timeout=patience(session, seconds)):
             if talkative:
                 _hear_second_progress(bench, call)
             session.hear_out()
@@ -138,6 +146,7 @@ def call_each(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Cal
         elif not session.alive:
             return
         else:
+            session.slow_tools.add(str(tool.get("name")))
             slow.append((tool, call))
             if len(slow) == MAX_TIMEOUTS:
                 break

@@ -89,8 +89,11 @@ class Transport(Protocol):
     def end_input(self) -> None:
         """Close the target's input once all is written. Nothing can be sent afterwards."""
 
-    def close(self) -> Ending:
-        """End the target, for sure, within the time limits: close input, wait, terminate, kill. Idempotent."""
+    def close(self, hurry: bool = False) -> Ending:
+        """End the target, for sure, within the time limits: close input, wait, terminate, kill. Idempotent.
+
+        With `hurry` it is not waited for, but terminated at once.
+        """
 
     def unfinished(self) -> bytes:
         """The beginning of a line that the target has not ended so far."""

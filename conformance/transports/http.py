@@ -101,7 +101,7 @@ class HttpTransport:
         self._await_exchanges(self._limits.quiet, but="GET")
         self._inbox.put(Ended(time.monotonic(), "the client closed the connection"))
 
-    def close(self) -> Ending:
+    def close(self, hurry: bool = False) -> Ending:
         """Break off what is still under way."""
         with self._changed:
             self._closed = True

@@ -55,7 +55,7 @@ class MemoryTransport:
         """The target is done."""
         self._finish("the server exited with code 0")
 
-    def close(self) -> Ending:
+    def close(self, hurry: bool = False) -> Ending:
         """Always by itself, unless it has died before."""
         self.end_input()
         return Ending("died") if self._died else Ending("closed", 0)

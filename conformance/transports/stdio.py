@@ -100,11 +100,11 @@ class StdioTransport:
             self._changed.wait_for(lambda: not self._writing or self._input_closed, self._limits.shutdown)
             self._close_input()
 
-    def close(self) -> Ending:
+    def close(self, hurry: bool = False) -> Ending:
         """Close stdin, wait, terminate, kill."""
         with self._closing:
             if self._ending is None:
-                self._ending = self._end()
+                self._ending = self._end(hurry)
             return self._ending
 
     def unfinished(self) -> bytes:
@@ -117,7 +117,7 @@ class StdioTransport:
 
     # -- inside
 
-    def _end(self) -> Ending:
+    def _end(self, hurry: bool) -> Ending:
         process = self._process
         if process is None:
             return Ending("closed")
@@ -128,7 +128,8 @@ class StdioTransport:
         # What the server still says must be read, or it might not end.
         reader = threading.Thread(target=self._read_to_end, args=(process,), daemon=True)
         reader.start()
-        how, orphans = process.end(self._asked_to_go + self._limits.shutdown - time.monotonic())
+        patience = 0.0 if hurry else self._asked_to_go + self._limits.shutdown - time.monotonic()
+        how, orphans = process.end(patience)
         reader.join(1.0)
         self._finish("the transport was closed")
         seconds = max(0.0, process.gone_at - self._asked_to_go)
