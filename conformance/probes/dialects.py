@@ -92,12 +92,15 @@ def _fitting(schema: dict[str, Json], name: str) -> list[Json]:
 def _refuses(dialect: str, schema: dict[str, Json], value: Json) -> bool | None:
     """None where the dialect cannot be applied to the schema."""
     import jsonschema
+    import jsonschema_rs
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     kind: Any = getattr(jsonschema, dialect)
+    own = {**schema, "$schema": kind.META_SCHEMA["$schema"]}
     try:
-        kind.check_schema(schema)
-        return not kind({**schema, "$schema": kind.META_SCHEMA["$schema"]}, registry=Registry()).is_valid(value)
-    except (jsonschema.exceptions.SchemaError, Unresolvable, re.error, RecursionError):
+        if not jsonschema_rs.meta.is_valid(own):
+            return None
+        return not kind(own, registry=Registry()).is_valid(value)
+    except (ValueError, Unresolvable, re.error, RecursionError):
         return None
