@@ -128,7 +128,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
         list[str] | None,
         typer.Option(metavar="NAME", help="This tool may be called. Repeatable.", rich_help_panel=CARE),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many servers run at once.", rich_help_panel=CARE)] = 4,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many servers run at once.", rich_help_panel=CARE)] = 6,
     start_timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="How long the start may take.", rich_help_panel=CARE)
     ] = 30.0,

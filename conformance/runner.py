@@ -55,7 +55,7 @@ class Options:
     call_tools: Literal["none", "safe", "all"] = "safe"
     named_tools: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
-    jobs: int = 4
+    jobs: int = 6
     fail_on: str = "violation"
     trace: bool = False
     confirm: bool = True
