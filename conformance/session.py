@@ -11,14 +11,10 @@ from conformance.answers import Answers
 from conformance.messages import MAY_TAKE_LONG, Call, How, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
 from conformance.revisions import Revision
+from conformance.trace import Trace
 from conformance.transports import Arrival, Ended, Ending, Transport
 
 __all__ = ["MAY_TAKE_LONG", "Call", "Era", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
-
-TRACE_BYTES = 8 * 1024 * 1024
-TRACE_FRAMES = 20_000
-KEPT_BYTES = 64 * 1024
-"""A longer frame is kept in the trace by its beginning only."""
 
 
 class Observer(Protocol):
@@ -79,7 +75,7 @@ class Session:
         self.limits = limits
         self.answers = Answers(self.client, revision.date)
         self.observers: list[Observer] = []
-        self.trace: deque[Frame] = deque()
+        self.trace = Trace()
         self.calls: dict[str, Call] = {}
         self._waiting: dict[str, Call] = {}
         self._case = ""
@@ -96,8 +92,6 @@ class Session:
         self.ending: Ending | None = None
         self._began = time.monotonic()
         self._next_id = 0
-        self._frames = 0
-        self._trace_bytes = 0
         self._by_exchange: dict[int, Call] = {}
         self._awaited: set[int] = set()
 
@@ -274,12 +268,12 @@ class Session:
 
     def since(self, number: int) -> Iterator[Frame]:
         """The frames kept from frame `number` on."""
-        return (frame for frame in self.trace if frame.number >= number)
+        return self.trace.since(number)
 
     @property
     def position(self) -> int:
         """The number of the next frame."""
-        return self._frames
+        return self.trace.position
 
     @property
     def pending(self) -> Iterable[Call]:
@@ -318,7 +312,7 @@ class Session:
 
     def _record_sent(self, data: bytes, message: Json, how: How, exchange: int | None, readable: bool) -> Frame:
         frame = Frame(
-            number=self._frames,
+            number=self.trace.position,
             origin="us",
             channel="stdin" if exchange is None else "post",
             at=time.monotonic() - self._began,
@@ -349,7 +343,7 @@ class Session:
     def _hear(self, arrival: Arrival) -> None:
         message, readable = (None, False) if arrival.omitted or arrival.channel == "head" else parse(arrival.data)
         frame = Frame(
-            number=self._frames,
+            number=self.trace.position,
             origin="target",
             channel=arrival.channel,
             at=arrival.at - self._began,
@@ -368,7 +362,7 @@ class Session:
         if isinstance(message, list):
             self._observe(frame, None)
             for part, element in enumerate(message):
-                self._dispatch(frame._replace(message=element, part=part, number=self._frames))
+                self._dispatch(frame._replace(message=element, part=part, number=self.trace.position))
         else:
             self._dispatch(frame)
 
@@ -412,7 +406,7 @@ class Session:
         return None
 
     def _observe(self, frame: Frame, call: Call | None) -> None:
-        self._keep(frame)
+        self.trace.keep(frame)
         self._unseen.append((frame, call))
 
     def _answer(self, message: Json) -> None:
@@ -423,12 +417,3 @@ class Session:
     def _write_reply(self, message: Json) -> None:
         # The answer to a request that was itself wrong (id null, say) cannot be right.
         self._write(encode(message), message, How(illegal=self.answers.illegal or not is_id(message["id"])))
-
-    def _keep(self, frame: Frame) -> None:
-        self._frames += 1
-        if len(frame.data) > KEPT_BYTES:
-            frame = frame._replace(data=frame.data[:KEPT_BYTES], message=None)
-        self.trace.append(frame)
-        self._trace_bytes += len(frame.data)
-        while self._trace_bytes > TRACE_BYTES or len(self.trace) > TRACE_FRAMES:
-            self._trace_bytes -= len(self.trace.popleft().data)

@@ -14,7 +14,7 @@ LINE = [
     ["target"],
     ["transports"],
     ["client_tasks"],
-    ["answers", "arguments", "messages"],
+    ["answers", "arguments", "messages", "trace"],
     ["session"],
     ["eras", "survey"],
     ["expect"],

@@ -83,7 +83,12 @@ class Stateless(Watcher):
         if isinstance(message.get("method"), str):
             if "id" not in message and self._served:
                 self._notification(frame, message["method"])
-        elif call is not None and not call.sent.illegal and isinstance(message.get("result"), dict):
+        elif (
+            call is not None
+            and not call.sent.illegal
+            and isinstance(message.get("result"), dict)
+            and "error" not in message
+        ):
             self._served = True
             self._result(frame, message["result"], call)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.messages import encode
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.observed import ALONE, slow_call
+from conformance.probes.observed import slow_call
 from conformance.probes.outcome import UNANSWERED, shown, stray
 from conformance.probes.tools import callable_tools
 from conformance.session import Call
@@ -38,6 +38,10 @@ def _survived(bench: Bench, requirement: str, what: str, told: Frame) -> bool:
     sentinel = session.hear_out()
     proof = tuple(session.since(told.number))
     if sentinel is None or not sentinel.answers:
+        again = session.hear_out()
+        if again is not None and again.answers:
+            bench.ledger.block(requirement, UNANSWERED)  # one request was lost, and that is told elsewhere
+            return False
         if sentinel is not None:
             sentinel.excused = True  # silence is told here, with its cause
         actual = session.ended.reason if session.ended else sentinel.lost if sentinel else "the session is over"
@@ -120,7 +124,7 @@ def in_flight(bench: Bench) -> None:
     slow = slow_call(bench)
     seconds = slow.seconds
     # Whether the tool, left alone, still reports progress after half its time.
-    talks = _progress_after(bench, slow.call, ALONE, seconds / 2) is not None
+    talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], seconds / 2) is not None
     if not talks:
         bench.ledger.inconclusive(STOPS, f"the slow tool {slow.params['name']!r} reports no progress on the way")
     answered: Call | None = None

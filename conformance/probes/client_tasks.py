@@ -116,6 +116,10 @@ def _judge_silence(bench: Bench, params: Json, call: Call) -> None:
 
     task, again = _call(bench, params, ("completed",), tell)
     if task is not None and task.fetched:
+        silent, _ = _call(bench, params, ("working", "working", "completed"), lambda task: False)
+        if silent is None or silent.fetched or silent.shown in TERMINAL:
+            bench.ledger.inconclusive(INDEPENDENT, "whether the server asks for its task is a matter of chance")
+            return
         bench.ledger.broke(
             INDEPENDENT,
             "the server fetches the result of its task only when it is told that there is one",

@@ -78,8 +78,8 @@ def _judge_early_ping(bench: Bench, call: Call) -> None:
 
 @probe("lifecycle.prompt-pings", PROMPT)
 def prompt_pings(bench: Bench) -> None:
-    """Five pings in a row."""
-    for _ in range(5):
+    """Eight pings in a row."""
+    for _ in range(8):
         call = bench.session.request("ping")
         if call.error is not None:
             bench.ledger.block(PROMPT, EMPTY)

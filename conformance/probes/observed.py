@@ -16,9 +16,6 @@ SLOW, TOO_SLOW = 0.15, 2.0
 
 CANDIDATES = 3
 
-ALONE = 70_999
-"""A progress token that is a number, which some servers do not give back as such."""
-
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -45,7 +42,9 @@ def slow_call(bench: Bench) -> Seen:
     """A call that is worth waiting for, made again to see that it was not slow by chance. Raises Unavailable."""
     known = [each for each in seen(bench) if SLOW <= each.seconds <= TOO_SLOW]
     for each in sorted(known, key=lambda each: -each.seconds)[:CANDIDATES]:
-        again = bench.session.request("tools/call", {**each.params, "_meta": {"progressToken": ALONE}})
+        # A number, which some servers do not give back as such.
+        own = {"progressToken": 800_000 + bench.session.position}
+        again = bench.session.request("tools/call", {**each.params, "_meta": own})
         if again.answers and _seen(again).seconds >= SLOW:
             return replace(each, seconds=min(each.seconds, _seen(again).seconds), call=again)
     raise Unavailable(f"no tool that was called takes between {SLOW:g} and {TOO_SLOW:g} s each time")

@@ -208,15 +208,21 @@ def _await_question(bench: Bench, run: Run, start: int, methods: set[str]) -> Fr
 
 def _asks(frame: Frame, methods: set[str]) -> bool:
     message = frame.message
-    return (
-        frame.origin == "target" and isinstance(message, dict) and "id" in message and message.get("method") in methods
-    )
+    if frame.origin != "target" or not isinstance(message, dict) or "id" not in message:
+        return False
+    # For the roots a server may ask by itself: those are asked for by the task only if they name it.
+    return message.get("method") in methods and (message["method"] != "roots/list" or _named(message) is not None)
+
+
+def _named(message: Json) -> Json:
+    """What a request says of the task to which it belongs, None if it says nothing."""
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta.get(RELATED) if isinstance(meta, dict) else None
 
 
 def _judge_question(bench: Bench, run: Run, request: Frame) -> None:
-    params = request.message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    named = meta.get(RELATED) if isinstance(meta, dict) else None
+    named = _named(request.message)
     if isinstance(named, dict) and named.get("taskId") == run.identifier:
         bench.ledger.held(INPUT)
     else:

@@ -70,7 +70,7 @@ class Server:
         self.peers: list[Peer] = []
         self.info: Message = INFO
         self.page_size = 5
-        self.ask_timeout = 0.6
+        self.ask_timeout = 1.0
         self.rounds = 5
         self.fetch_timeout = 3.0
         # seams

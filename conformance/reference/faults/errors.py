@@ -143,7 +143,7 @@ FAULTS = (
     Fault(
         "missing-params-code",
         "jsonrpc/invalid-params-refused tools/malformed-call-refused"
-        " completion/missing-arguments-refused meta/missing-meta-refused",
+        " completion/missing-arguments-refused meta/missing-meta-refused logging/invalid-level-refused",
         "requests without their required params give -32603",
         code("Invalid params: params.", -32603),
     ),

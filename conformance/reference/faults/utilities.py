@@ -86,7 +86,8 @@ def _answered_all_the_same(call: Call, proceed: Proceed) -> Message | None:
     try:
         return proceed(call)
     except Cancelled:
-        call.send(RpcError(0, "Request cancelled").response({"id": call.id}))
+        if all(task.call is not call for task in call.peer.tasks.values()):  # those are answered already
+            call.send(RpcError(0, "Request cancelled").response({"id": call.id}))
         raise
 
 

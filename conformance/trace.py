@@ -1,0 +1,39 @@
+"""The trace: the frames of a session, in order of arrival, bounded in memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from conformance.model import Frame
+
+MAX_BYTES = 8 * 1024 * 1024
+MAX_FRAMES = 20_000
+KEPT_BYTES = 64 * 1024
+"""A longer frame is kept by its beginning only."""
+
+
+class Trace:
+    """Iterates over the frames kept; `position` is the number of the next one."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self._frames: deque[Frame] = deque()
+        self._bytes = 0
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(self._frames)
+
+    def since(self, number: int) -> Iterator[Frame]:
+        """The frames kept from frame `number` on."""
+        return (frame for frame in self._frames if frame.number >= number)
+
+    def keep(self, frame: Frame) -> None:
+        """Add a frame; the oldest ones make room."""
+        self.position += 1
+        if len(frame.data) > KEPT_BYTES:
+            frame = frame._replace(data=frame.data[:KEPT_BYTES], message=None)
+        self._frames.append(frame)
+        self._bytes += len(frame.data)
+        while self._bytes > MAX_BYTES or len(self._frames) > MAX_FRAMES:
+            self._bytes -= len(self._frames.popleft().data)
