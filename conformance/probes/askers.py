@@ -189,8 +189,9 @@ class Client:
         if again is not None and again.answers:
             return ""  # one request was lost, and that is told elsewhere
         self._session = None
-        if ping is not None:
-            ping.excused = True  # it is judged here, whatever it is
+        for unanswered in (ping, again):
+            if unanswered is not None:
+                unanswered.excused = True  # it is judged here, whatever it is
         if session.ended is not None:
             return session.ended.reason
         return f"no answer within {session.limits.answer:g} s to the ping that follows"

@@ -42,8 +42,9 @@ def _survived(bench: Bench, requirement: str, what: str, told: Frame) -> bool:
         if again is not None and again.answers:
             bench.ledger.block(requirement, UNANSWERED)  # one request was lost, and that is told elsewhere
             return False
-        if sentinel is not None:
-            sentinel.excused = True  # silence is told here, with its cause
+        for unanswered in (sentinel, again):
+            if unanswered is not None:
+                unanswered.excused = True  # silence is told here, with its cause
         actual = session.ended.reason if session.ended else sentinel.lost if sentinel else "the session is over"
         message = f"after {what} the server does not answer any more"
         bench.ledger.broke(requirement, message, expected="an answer to the next request", actual=actual, frames=proof)

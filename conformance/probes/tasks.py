@@ -20,6 +20,8 @@ RELATED = "io.modelcontextprotocol/related-task"
 TERMINAL = ("completed", "failed", "cancelled")
 TTL = 600_000
 MAX_TOOLS = 8
+NEARLY = 0.7
+"""The part of a plain call's time from which on a task counts as created when the tool was done."""
 SLOW = 0.15
 """Seconds that a tool must take before it can be told whether its task was answered early."""
 
@@ -356,14 +358,14 @@ def _judge_promptness(bench: Bench, run: Run, plain: Call, params: Json) -> None
     took = plain.answers[0].at - plain.sent.at
     if took < SLOW:
         return
-    if run.seconds < took or run.gets[0].result.get("status") not in TERMINAL:
+    if run.seconds < NEARLY * took or run.gets[0].result.get("status") not in TERMINAL:
         bench.ledger.held(PROMPT)
         return
     second = begin(bench, run.tool, {name: value for name, value in params.items() if name != "_meta"})
     if second is None:
         return
     look(bench, second)
-    if second.seconds < took or not second.over:
+    if second.seconds < NEARLY * took or not second.over:
         bench.ledger.held(PROMPT)
         return
     bench.ledger.broke(

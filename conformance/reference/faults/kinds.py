@@ -270,7 +270,7 @@ FAULTS = (
     ),
     Fault(
         "second-call-without-content",
-        "tools/call-result-shape",
+        "tools/call-result-shape tasks/result-is-final",
         "the second call of a tool has no content in its result",
         _second_call_bare(),
     ),

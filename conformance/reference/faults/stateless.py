@@ -219,7 +219,7 @@ FAULTS = (
     ),
     Fault(
         "logs-unasked",
-        "logging/no-log-without-level",
+        "logging/no-log-without-level logging/level-filter",
         "tools log although the request sets no level",
         instead("tools/call", _log_anyway),
         since=NEW,

@@ -278,7 +278,7 @@ FAULTS = (
     ),
     Fault(
         "arguments-unchecked",
-        INPUTS,
+        f"{INPUTS} json-schema/dialect-2020-12-supported json-schema/validated-by-declared-dialect",
         "whatever arguments a tool is given, it succeeds",
         several(setting("problem", lambda value, schema: None), around(_unchecked)),
     ),
