@@ -160,6 +160,8 @@ class Session:
             busy = any(call.method in MAY_TAKE_LONG for call in self.pending)
             if self.alive and not busy:
                 self.finish_input()
+            for call in self.pending:
+                call.excused |= not call.lost  # it is we who do not wait for the answer
             ending = self.transport.close(hurry=busy)
             while (event := self._receive(0)) is not None:
                 self._take(event)
