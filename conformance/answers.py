@@ -12,11 +12,12 @@ METHOD_NOT_FOUND = -32601
 Reply = dict[str, Json]
 """`{"result": …}` or `{"error": …}`, as a response carries it."""
 
-_CAPABILITY = {
+CAPABILITY = {
     "roots/list": "roots",
     "sampling/createMessage": "sampling",
     "elicitation/create": "elicitation",
 }
+"""What a server may ask of a client → the capability that it needs."""
 
 
 class Answers:
@@ -45,7 +46,7 @@ class Answers:
             return {"result": {}}
         if self.tasks.handles(method, params):
             return self.tasks.reply(method, params, answer_to)
-        if _CAPABILITY.get(method) not in self._capabilities:
+        if CAPABILITY.get(method) not in self._capabilities:
             return {"error": {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}}
         if method in self.instead:
             return self.instead[method](params)

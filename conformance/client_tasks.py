@@ -143,3 +143,9 @@ class ClientTasks:
 
 def _refused(why: str) -> dict[str, Json]:
     return {"error": {"code": INVALID_PARAMS, "message": why}}
+
+
+def related_task(holder: Json) -> Json:
+    """What the `_meta` of a result or of params says of the task to which it belongs, None if it says nothing."""
+    meta = holder.get("_meta") if isinstance(holder, dict) else None
+    return meta.get(RELATED) if isinstance(meta, dict) else None

@@ -244,22 +244,18 @@ class Session:
             self._take(self._receive(left))
         return True
 
-    def listen(self, seconds: float) -> None:
-        """Take in whatever comes for `seconds`."""
+    def listen(self, seconds: float, until: Call | None = None) -> None:
+        """Take in whatever comes for `seconds`, or until that call has its answer; it is not given up."""
         deadline = time.monotonic() + seconds
         while self.ended is None and (left := deadline - time.monotonic()) > 0:
+            if until is not None and until.done:
+                return
             self._take(self._receive(left))
 
     def give_up(self, call: Call) -> None:
         """We have cancelled `call`: an answer may come or not, and the server counts as free again."""
         call.excused = True
         self._waiting.pop(id_key(call.id), None)
-
-    def wait_briefly(self, call: Call, seconds: float) -> None:
-        """Take in whatever comes for `seconds`, or until the call has its answer; it is not given up."""
-        deadline = time.monotonic() + seconds
-        while not call.done and self.ended is None and (left := deadline - time.monotonic()) > 0:
-            self._take(self.transport.receive(left))
 
     def new_id(self) -> int:
         """An id not used yet in this session."""

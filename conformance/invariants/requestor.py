@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from conformance.client_tasks import RELATED
 from conformance.invariants.base import Watcher
-from conformance.invariants.tasks import RELATED, REVISION
+from conformance.invariants.tasks import REVISION
 from conformance.ledger import Ledger
 from conformance.messages import Call, id_key, is_id
 from conformance.model import Frame, Json

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
+from conformance.client_tasks import RELATED, TERMINAL, related_task
 from conformance.invariants.base import Watcher
 from conformance.ledger import Ledger
 from conformance.messages import Call, id_key
@@ -15,8 +16,6 @@ from conformance.model import Frame, Json, Severity
 from conformance.session import Session
 
 REVISION = "2025-11-25"
-RELATED = "io.modelcontextprotocol/related-task"
-TERMINAL = ("completed", "failed", "cancelled")
 KNOWN = ("working", "input_required", *TERMINAL)
 ENOUGH = 3
 """Ids that it takes to say something about how they are made."""
@@ -285,6 +284,5 @@ def _own_parts(ids: list[str]) -> Iterator[str]:
 
 def related(holder: Json) -> Json:
     """The id of the task that a result or params name in `_meta`, None if there is none."""
-    meta = holder.get("_meta") if isinstance(holder, dict) else None
-    named = meta.get(RELATED) if isinstance(meta, dict) else None
+    named = related_task(holder)
     return named.get("taskId") if isinstance(named, dict) else None

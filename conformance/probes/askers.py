@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from conformance.answers import Reply, answer_to
+from conformance.answers import CAPABILITY, Reply, answer_to
 from conformance.model import Frame, Json
 from conformance.probes import Bench
-from conformance.probes.tools import call_each
+from conformance.probes.tools import call_each, cancel
 from conformance.session import Call, Session
 from conformance.survey import LISTS, Unavailable, walk
 
 EVERYTHING: Json = {"roots": {"listChanged": True}, "sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}}
 """The client capabilities with which it is found out who asks for what."""
-
-CAPABILITY = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-"""What a server may ask of a client → the capability that it needs."""
 
 FEW = 3
 """How many tools that ask for the same thing are tried."""
@@ -123,7 +120,8 @@ def is_question(frame: Frame) -> bool:
     return (
         frame.origin == "target"
         and isinstance(message, dict)
-        and message.get("method") in CAPABILITY
+        and isinstance(message.get("method"), str)
+        and message["method"] in CAPABILITY
         and "id" in message
     )
 
@@ -173,8 +171,8 @@ class Client:
             session.wait(call)
         instead.clear()
         call.excused = not call.answers  # it is judged here, whatever it is
-        if not call.answers and session.alive:
-            session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+        if not call.answers:
+            cancel(session, call)
         return call
 
     def lost(self) -> str:

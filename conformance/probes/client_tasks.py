@@ -75,7 +75,7 @@ def _call(
             break
         if time.monotonic() - began > (patience(session, SHORT) if task is None else session.limits.answer):
             break
-        session.wait_briefly(call, SLICE)
+        session.listen(SLICE, until=call)
     return (tasks.tasks[before] if len(tasks.tasks) > before else None), call
 
 

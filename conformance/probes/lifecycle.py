@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 
+from conformance.answers import CAPABILITY
 from conformance.eras.handshake import Handshake, client_info
 from conformance.model import Frame
 from conformance.probes import Bench, probe
+from conformance.probes.askers import is_question
 from conformance.probes.cancellation import LATE_RESPONSE, answer_late
 from conformance.probes.outcome import shown
-from conformance.probes.tools import LONG, SHORT, callable_tools, patience
+from conformance.probes.tools import LONG, SHORT, callable_tools, cancel, patience
 from conformance.session import Call
 
 SILENT = "lifecycle/silent-before-initialize"
@@ -25,8 +27,6 @@ PROMPTLY = 5.0
 
 PATIENT = 0.5
 """Seconds that a server must have waited for us before its moving on counts as giving up."""
-
-ASKED = ("roots/list", "sampling/createMessage", "elicitation/create")
 
 
 @probe("lifecycle.opening", SILENT, NO_REQUESTS, EARLY_PING)
@@ -105,18 +105,18 @@ def prompt_pings(bench: Bench) -> None:
 def unanswered_requests(bench: Bench) -> None:
     """Tools that ask the client, which stays silent. A server that then goes on says that it gave up."""
     session = bench.session
-    session.answers.held.update(ASKED)
+    session.answers.held.update(CAPABILITY)
     waiting = False
     for _, params in callable_tools(bench):
         start = session.position
         call = session.send("tools/call", params)
         session.wait(call, timeout=patience(session, SHORT))
-        asked = [f for f in session.since(start) if _is_ours_to_answer(f)]
+        asked = [f for f in session.since(start) if is_question(f)]
         if asked:
             session.wait(call, timeout=patience(session, LONG))
         if not call.answers:
             call.excused = True
-            session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+            cancel(session, call)
             waiting = bool(asked)
             if waiting or not session.alive:
                 break
@@ -129,11 +129,6 @@ def unanswered_requests(bench: Bench) -> None:
     why = "the server still waits" if waiting else "no tool that was called asks the client and waits for its answer"
     bench.ledger.inconclusive(CANCELLED, why)
     bench.ledger.inconclusive(LATE_RESPONSE, why)
-
-
-def _is_ours_to_answer(frame: Frame) -> bool:
-    message = frame.message
-    return frame.origin == "target" and isinstance(message, dict) and message.get("method") in ASKED and "id" in message
 
 
 def _judge_giving_up(bench: Bench, call: Call, question: Frame, start: int) -> bool:

@@ -36,7 +36,7 @@ def levels(bench: Bench) -> None:
 
 
 def _set(bench: Bench, level: str) -> bool:
-    call = bench.session.request("logging/setLevel", {"level": level})
+    call = _level(bench, level)
     if not answered(bench, call, SET):
         return False
     if isinstance(call.result, dict):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 
+from conformance.answers import CAPABILITY
+from conformance.client_tasks import RELATED, related_task
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.askers import is_question
 from conformance.probes.outcome import INVALID_PARAMS, NO_SUCH_METHOD, answered, code_of, shown, succeeded
-from conformance.probes.tasks import RELATED, Run, abandon, begin, look, rest, task_calls
+from conformance.probes.tasks import Run, abandon, begin, look, rest, task_calls
 from conformance.probes.tools import call_quickly
 from conformance.session import Call, encode
 from conformance.survey import Unavailable, arguments_for, task_support, walk
@@ -163,17 +166,16 @@ def asking(bench: Bench) -> None:
     """Tools that ask the client, run as tasks: what they ask names the task, which waits as input_required."""
     asked = 0
     session = bench.session
-    methods = {"elicitation/create", "sampling/createMessage", "roots/list"}
     for tool, params in task_calls(bench):
         start = session.position
-        session.answers.held.update(methods)
+        session.answers.held.update(CAPABILITY)
         try:
             run = begin(bench, tool, params)
             if run is None:
                 continue
-            request = _await_question(bench, run, start, methods)
+            request = _await_question(bench, run, start)
         finally:
-            session.answers.held.difference_update(methods)
+            session.answers.held.difference_update(CAPABILITY)
         if request is not None:
             asked += 1
             _judge_question(bench, run, request)
@@ -185,13 +187,13 @@ def asking(bench: Bench) -> None:
         raise Unavailable("no tool that was called as a task asks the client for anything")
 
 
-def _await_question(bench: Bench, run: Run, start: int, methods: set[str]) -> Frame | None:
+def _await_question(bench: Bench, run: Run, start: int) -> Frame | None:
     """Poll until the server asks something, fetching the result once the status calls for it; None if it never does."""
     session = bench.session
     deadline = time.monotonic() + session.limits.answer
     while session.alive and time.monotonic() < deadline:
         get = look(bench, run)
-        request = next((frame for frame in session.since(start) if _asks(frame, methods)), None)
+        request = next((frame for frame in session.since(start) if _asks(frame)), None)
         if request is not None:
             look(bench, run)  # the status while it waits
             if run.status == "working":
@@ -206,23 +208,16 @@ def _await_question(bench: Bench, run: Run, start: int, methods: set[str]) -> Fr
     return None
 
 
-def _asks(frame: Frame, methods: set[str]) -> bool:
-    message = frame.message
-    if frame.origin != "target" or not isinstance(message, dict) or "id" not in message:
+def _asks(frame: Frame) -> bool:
+    if not is_question(frame):
         return False
+    message = frame.message
     # For the roots a server may ask by itself: those are asked for by the task only if they name it.
-    return message.get("method") in methods and (message["method"] != "roots/list" or _named(message) is not None)
-
-
-def _named(message: Json) -> Json:
-    """What a request says of the task to which it belongs, None if it says nothing."""
-    params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta.get(RELATED) if isinstance(meta, dict) else None
+    return message["method"] != "roots/list" or related_task(message.get("params")) is not None
 
 
 def _judge_question(bench: Bench, run: Run, request: Frame) -> None:
-    named = _named(request.message)
+    named = related_task(request.message.get("params"))
     if isinstance(named, dict) and named.get("taskId") == run.identifier:
         bench.ledger.held(INPUT)
     else:

@@ -6,18 +6,17 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from conformance.client_tasks import RELATED, TERMINAL
 from conformance.expect import shorten
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.outcome import INVALID_PARAMS, answered, code_of, expect_refusal, shown
-from conformance.probes.tools import call_quickly
+from conformance.probes.tools import call_quickly, cancel
 from conformance.session import Call, id_key
 from conformance.survey import Unavailable, arguments_for, task_support
 from conformance.wire_schemas import for_revision
 
 REVISION = "2025-11-25"
-RELATED = "io.modelcontextprotocol/related-task"
-TERMINAL = ("completed", "failed", "cancelled")
 TTL = 600_000
 MAX_TOOLS = 8
 NEARLY = 0.7
@@ -121,7 +120,7 @@ def abandon(bench: Bench, run: Run) -> None:
         bench.session.request("tasks/cancel", {"taskId": run.identifier})
     if run.fetch is not None and not run.fetch.done:
         run.fetch.excused = True
-        bench.session.notify("notifications/cancelled", {"requestId": run.fetch.id, "reason": "no answer in time"})
+        cancel(bench.session, run.fetch)
 
 
 @probe("tasks.life", *LIFE)

@@ -110,11 +110,11 @@ def call_quickly(session: Session, params: Json) -> Call:
     call = session.send("tools/call", params)
     if not session.wait(call, timeout=patience(session, SHORT)):
         session.slow_tools.add(str(params.get("name")))
-        give_up(session, call)
+        cancel(session, call)
     return call
 
 
-def give_up(session: Session, call: Call) -> None:
+def cancel(session: Session, call: Call) -> None:
     """Cancel a call that is not waited for any longer."""
     if session.alive:
         session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
@@ -156,7 +156,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float = SHORT) -> 
         if call.answers:
             yield tool, call
         else:
-            give_up(session, call)
+            cancel(session, call)
 
 
 def _hear_second_progress(bench: Bench, call: Call) -> None:
