@@ -8,7 +8,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
+import fronts
 import pytest
 
 from conformance.checks import checks
@@ -70,6 +72,12 @@ def findings(report: Report) -> dict[str, set[str]]:
     return failed
 
 
+def cases(report: Report, requirement: str) -> tuple[str, ...]:
+    """Those that found it broken."""
+    judged = [v for run in report.runs for v in run.verdicts if v.requirement.id == requirement]
+    return tuple(sorted({finding.case for verdict in judged for finding in verdict.findings}))
+
+
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_the_correct_server_has_no_finding_in_any_revision(transport: str) -> None:
     report = tested(http=transport == "http")
@@ -80,7 +88,7 @@ def test_the_correct_server_has_no_finding_in_any_revision(transport: str) -> No
 
 
 @pytest.mark.parametrize("fault", [f for f in faults() if f.requirements[0] in checks()], ids=lambda fault: fault.name)
-def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault) -> None:
+def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_path: Path) -> None:
     http = "stdio" not in fault.transports
     claimed = tuple(date for date in fault.revisions if (set(fault.transports) & set(BY_DATE[date].transports)))
     broken = fault.requirements[0]
@@ -88,8 +96,13 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault) -> N
     newest = (max(handshake or claimed),)
     older = tuple(date for date in claimed if date not in newest)
     reports = [tested("--fault", fault.name, revisions=claimed if EVERYTHING_EVERYWHERE else newest, http=http)]
+    # It is shown by the same cases in the older revisions, and by either front.
+    shown = cases(reports[0], broken) or (broken,)
     if older and not EVERYTHING_EVERYWHERE:
-        reports.append(tested("--fault", fault.name, revisions=older, http=http, only=(broken,)))
+        reports.append(tested("--fault", fault.name, revisions=older, http=http, only=shown))
+        missed = tuple(date for date in older if date not in findings(reports[1]).get(broken, ()))
+        if missed:
+            reports.append(tested("--fault", fault.name, revisions=missed, http=http, only=(broken,)))
     found: dict[str, set[str]] = {}
     for report in reports:
         for requirement, dates in findings(report).items():
@@ -100,6 +113,11 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault) -> N
     if problems:  # no session opens at all: it is told once
         due &= found.get(broken, set()) or {"once"}
     assert found.get(broken, set()) >= due, problems
+    if newest == (fronts.REVISION,) and not http:
+        words = [word for case in shown for word in ("--only", case)]
+        server = f"{fronts.SERVER} --fault {fault.name}"
+        said = fronts.by_command_line(tmp_path, server, *words, start=fronts.here)
+        assert said == fronts.by_pytest(tmp_path, server, *words, start=fronts.here)
 
 
 def test_every_checked_requirement_has_a_fault_that_breaks_it() -> None:
