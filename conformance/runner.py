@@ -280,19 +280,9 @@ class Runner:
             ledger = self._replay(state, identifier, case)
             back = {f.requirement for f in ledger.findings} if ledger is not None else set()
             for mine in state.ledgers:
-                mine.findings = [
-                    self._confirmed(mine, f, f.requirement in back) if f.case == identifier else f
-                    for f in mine.findings
-                ]
-                for finding in [f for f in mine.findings if not stands(f)]:
-                    mine.findings.remove(finding)
-                    mine.tested.pop(finding.requirement, None)
-                    mine.inconclusive(finding.requirement, f"it happened once and did not come back: {finding.actual}")
+                mine.confirm(identifier, back, stands)
 
         return job
-
-    def _confirmed(self, ledger: Ledger, finding: Finding, again: bool) -> Finding:
-        return replace(finding, confirmed=again, frames=finding.frames if again else ledger.led_to(finding))
 
     def _replay(self, state: State, identifier: str, case: Case | None) -> Ledger | None:
         if case is not None:
