@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from conformance.commands import catalogue
+from conformance.commands.wrong_use import wrong
+
 if TYPE_CHECKING:
     from conformance.front import Plan
 
 CallTools = Literal["none", "safe", "all"]
 FailOn = Literal["violation", "warning", "advice"]
-State = Literal["checked", "unobservable", "not yet"]
 
 TARGET, CHOICE, CARE, REPORTS = "The server", "What is tested", "Care and patience", "Reports and exit status"
 
@@ -165,11 +167,11 @@ def run(  # noqa: PLR0913 - one parameter for each option
     """
     if context.invoked_subcommand is not None:
         if server or url:
-            _wrong(f"--server and --url do not go with {context.invoked_subcommand}")
+            wrong(f"--server and --url do not go with {context.invoked_subcommand}")
         return
     if not (server or url):
         typer.echo(context.get_help(), err=True)
-        _wrong("say what to test: --server COMMAND or --url URL")
+        wrong("say what to test: --server COMMAND or --url URL")
     from conformance.front import Plan, WrongUse, options, target
 
     try:
@@ -186,8 +188,8 @@ def run(  # noqa: PLR0913 - one parameter for each option
             {kind: path for kind, path in (("json", json), ("junit", junit), ("trace", trace)) if path},
             verbose,
         )
-    except WrongUse as wrong:
-        _wrong(str(wrong))
+    except WrongUse as error:
+        wrong(str(error))
     _run(plan)
 
 
@@ -212,62 +214,9 @@ def demo(
         plan = Plan(
             reference(fault or ()), options({"revisions": revision, "only": only}, call_tools="all"), {}, verbose
         )
-    except WrongUse as wrong:
-        _wrong(str(wrong))
+    except WrongUse as error:
+        wrong(str(error))
     _run(plan)
-
-
-@app.command("list")
-def list_requirements(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
-    area: Annotated[str, typer.Option(help="Only those of this area.")] = "",
-    revision: Annotated[str, typer.Option(metavar="DATE", help="Only those that hold in this revision.")] = "",
-) -> None:
-    """List the requirements and how each is checked."""
-    import json
-
-    from conformance.checks import checks
-    from conformance.reporters.catalogue import entry, listing
-    from conformance.reporters.catalogue import state as state_of
-    from conformance.requirements import load
-    from conformance.revisions import BY_DATE
-
-    requirements, by = load(), checks()
-    areas = list(dict.fromkeys(requirement.area for requirement in requirements.values()))
-    if area and area not in areas:
-        _wrong(f"there is no area {area!r}; there are {', '.join(areas)}")
-    if revision and revision not in BY_DATE:
-        _wrong(f"unknown revision {revision}; there are {', '.join(BY_DATE)}")
-    chosen = [
-        requirement
-        for requirement in requirements.values()
-        if (not area or requirement.area == area)
-        and (not revision or revision in requirement.levels)
-        and (state is None or state_of(requirement, by) == state)
-    ]
-    if as_json:
-        typer.echo(json.dumps([entry(requirement, by) for requirement in chosen], indent=2))
-    else:
-        typer.echo(listing(chosen, by))
-
-
-@app.command()
-def explain(requirement: Annotated[str, typer.Argument(metavar="ID", help="For example tools/list-shape.")]) -> None:
-    """Explain a requirement: its text, where it stands, how it is checked."""
-    import difflib
-
-    from conformance.checks import checks
-    from conformance.front import faults
-    from conformance.reporters.catalogue import explanation
-    from conformance.requirements import load
-
-    known = load()
-    if requirement not in known:
-        near = difflib.get_close_matches(requirement, known, n=3, cutoff=0.5)
-        near = near or [identifier for identifier in known if identifier.endswith(f"/{requirement}")]
-        _wrong(f"there is no requirement {requirement!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    typer.echo(explanation(known[requirement], checks(), faults()))
 
 
 def _run(plan: Plan) -> NoReturn:
@@ -275,14 +224,13 @@ def _run(plan: Plan) -> NoReturn:
 
     try:
         status = carry_out(plan)
-    except WrongUse as wrong:
-        _wrong(str(wrong))
+    except WrongUse as error:
+        wrong(str(error))
     except KeyboardInterrupt:
         typer.echo("mcp-conform: interrupted before anything was tested", err=True)
         raise typer.Exit(3) from None
     raise typer.Exit(status)
 
 
-def _wrong(why: str) -> NoReturn:
-    typer.echo(f"mcp-conform: {why}", err=True)
-    raise typer.Exit(2)
+for _command in (catalogue.list_requirements, catalogue.explain):
+    app.command(_command.__name__.removesuffix("_requirements"))(_command)

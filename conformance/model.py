@@ -28,13 +28,18 @@ class Level(StrEnum):
 
 
 class Basis(StrEnum):
-    """What a requirement rests on: keyword on a page, schema, JSON-RPC 2.0, plain prose, or the guide on security."""
+    """What a requirement rests on: keyword on a page, schema, JSON-RPC 2.0, plain prose, or the guide on security.
+
+    `own` is what the user's own cases ask for, `client` what a client program is known to need.
+    """
 
     TEXT = "text"
     SCHEMA = "schema"
     JSONRPC = "jsonrpc"
     PROSE = "prose"
     SECURITY_GUIDE = "security-guide"
+    OWN = "own"
+    CLIENT = "client"
 
 
 class Severity(StrEnum):
@@ -88,8 +93,8 @@ class Requirement:
 
     @property
     def area(self) -> str:
-        """The part of the id before the slash."""
-        return self.id.partition("/")[0]
+        """The part of the id before the last slash."""
+        return self.id.rpartition("/")[0]
 
     @property
     def revisions(self) -> tuple[str, ...]:

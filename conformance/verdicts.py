@@ -11,8 +11,8 @@ from conformance.ledger import Ledger
 from conformance.model import Basis, Finding, Judged, Level, Report, Requirement, Run, Severity, Verdict
 from conformance.survey import Survey
 
-BINDING = (Basis.TEXT, Basis.SCHEMA, Basis.JSONRPC)
-"""A MUST fails a server only if it stands in capitals on a page, in the schema, or in JSON-RPC 2.0."""
+BINDING = (Basis.TEXT, Basis.SCHEMA, Basis.JSONRPC, Basis.OWN)
+"""A MUST fails a server only if it stands in capitals on a page, in the schema, in JSON-RPC 2.0 or in its author's cases."""
 
 EXIT_CLEAN = 0
 EXIT_VIOLATIONS = 1
@@ -41,6 +41,8 @@ class Facts:
 
 def severity_of(requirement: Requirement, revision: str, ceiling: Severity | None = None) -> Severity:
     """What a breach weighs in `revision`; `ceiling` softens it and never hardens it."""
+    if requirement.bases[revision] is Basis.CLIENT:
+        return Severity.ADVICE
     must = requirement.levels[revision] in (Level.MUST, Level.MUST_NOT)
     binding = requirement.bases[revision] in BINDING
     severity = Severity.VIOLATION if must and binding else Severity.WARNING

@@ -29,6 +29,7 @@ LINE = [
     ["runner"],
     ["reporters"],
     ["front"],
+    ["commands"],
     ["cli", "pytest_plugin"],
     ["__main__"],
 ]

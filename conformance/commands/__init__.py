@@ -1,0 +1,1 @@
+"""The commands beside the run itself. Each module imports what it needs when it is called."""

@@ -1,0 +1,62 @@
+"""What the suite knows: `list` and `explain`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from conformance.commands.wrong_use import wrong
+
+State = Literal["checked", "unobservable", "not yet"]
+
+
+def list_requirements(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
+    area: Annotated[str, typer.Option(help="Only those of this area.")] = "",
+    revision: Annotated[str, typer.Option(metavar="DATE", help="Only those that hold in this revision.")] = "",
+) -> None:
+    """List the requirements and how each is checked."""
+    import json
+
+    from conformance.checks import checks
+    from conformance.reporters.catalogue import entry, listing
+    from conformance.reporters.catalogue import state as state_of
+    from conformance.requirements import load
+    from conformance.revisions import BY_DATE
+
+    requirements, by = load(), checks()
+    areas = list(dict.fromkeys(requirement.area for requirement in requirements.values()))
+    if area and area not in areas:
+        wrong(f"there is no area {area!r}; there are {', '.join(areas)}")
+    if revision and revision not in BY_DATE:
+        wrong(f"unknown revision {revision}; there are {', '.join(BY_DATE)}")
+    chosen = [
+        requirement
+        for requirement in requirements.values()
+        if (not area or requirement.area == area)
+        and (not revision or revision in requirement.levels)
+        and (state is None or state_of(requirement, by) == state)
+    ]
+    if as_json:
+        typer.echo(json.dumps([entry(requirement, by) for requirement in chosen], indent=2))
+    else:
+        typer.echo(listing(chosen, by))
+
+
+def explain(requirement: Annotated[str, typer.Argument(metavar="ID", help="For example tools/list-shape.")]) -> None:
+    """Explain a requirement: its text, where it stands, how it is checked."""
+    import difflib
+
+    from conformance.checks import checks
+    from conformance.front import faults
+    from conformance.reporters.catalogue import explanation
+    from conformance.requirements import load
+
+    known = load()
+    if requirement not in known:
+        near = difflib.get_close_matches(requirement, known, n=3, cutoff=0.5)
+        near = near or [identifier for identifier in known if identifier.endswith(f"/{requirement}")]
+        wrong(f"there is no requirement {requirement!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    typer.echo(explanation(known[requirement], checks(), faults()))
