@@ -12,7 +12,7 @@ from conformance.model import Basis, Finding, Judged, Level, Report, Requirement
 from conformance.survey import Survey
 
 BINDING = (Basis.TEXT, Basis.SCHEMA, Basis.JSONRPC, Basis.OWN)
-"""A MUST fails a server only if it stands in capitals on a page, in the schema, in JSON-RPC 2.0 or in its author's cases."""
+"""A MUST fails only if it stands in capitals on a page, in the schema, in JSON-RPC 2.0, or in cases of the user."""
 
 EXIT_CLEAN = 0
 EXIT_VIOLATIONS = 1
