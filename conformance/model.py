@@ -107,7 +107,8 @@ class Target:
     """The server under test: a command, a URL, or a command that serves the URL.
 
     `{port}` in command and URL stands for a free port, chosen at start-up. An empty `command` means that
-    somebody else runs the server at `url`. `env` is added to the environment of `mcp-conform` itself.
+    somebody else runs the server at `url`. `env` is added to the environment of `mcp-conform` itself. `secrets` are
+    values in `env` and `headers` that no report may show, each with the name of the variable that it came from.
     """
 
     command: tuple[str, ...] = ()
@@ -115,6 +116,7 @@ class Target:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def transport(self) -> str:

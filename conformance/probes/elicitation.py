@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.answers import answer_to, form_content
+from conformance.answers import form_content
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.askers import Asker, Client, find_askers, fixed, is_question, proof, refusal
@@ -135,7 +135,7 @@ def _invalid(bench: Bench, client: Client, asker: Asker) -> None:
             given += 1
             if given == 1:
                 return {"result": {"action": "accept", "content": content}}
-        return {"result": answer_to(CREATE, params)}
+        return {"result": client.plausible(CREATE, params)}
 
     call = client.call(asker, {CREATE: reply})
     what = f"tool {asker.name} asks the user and gets content in which {why}"
@@ -205,7 +205,7 @@ def _question(session: Session, call: Call) -> Frame | None:
 def _answer_elsewhere(bench: Bench, sessions: tuple[Session, Session], call: Call, question: Frame) -> None:
     ours, other = sessions
     message = question.message
-    result = answer_to(CREATE, message.get("params"))
+    result = ours.answers.plausible(CREATE, message.get("params"))
     response = encode({"jsonrpc": "2.0", "id": message["id"], "result": result})
     foreign = other.position
     other.raw(response)

@@ -27,7 +27,7 @@ from conformance.probes.outcome import (
 )
 from conformance.probes.structured import CONFORMS, TEXT_COPY, judge_structure, judge_text_copy
 from conformance.session import Call, Session
-from conformance.survey import Unavailable, arguments_for
+from conformance.survey import Unavailable
 
 MAX_CALLS = 100
 SHORT = 1.0
@@ -89,7 +89,7 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
             slow = True
             continue
         try:
-            params = {"name": tool["name"], "arguments": arguments_for(tool)}
+            params = {"name": tool["name"], "arguments": bench.survey.arguments_for(tool)}
         except Unavailable:
             continue
         found = True

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.events import CaseEnded, Event, Finished, Planned, RevisionAbsent, RevisionFound, Started
-from conformance.model import Report, Run, Severity, Verdict
+from conformance.model import Basis, Report, Run, Severity, Verdict
 from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, named
 from conformance.reporters.progress import ProgressLine
 from conformance.reporters.words import counted, facts, frame_line, shortened, standing, visible
@@ -226,7 +226,9 @@ def _meaning(report: Report) -> str:
     if report.exit == 0:
         return "no requirement that fails a server is broken"
     if report.exit == 1:
-        return "the server breaks the specification"
+        failed = [judged for run in report.runs for judged in run.verdicts if judged.verdict is Verdict.FAILED]
+        own = all(judged.basis is Basis.OWN for judged in failed)
+        return f"the server breaks {'a rule of its own' if own else 'the specification'}"
     if report.problem:
         return "nothing could be tested, or not what was asked for"
     if not report.complete:
