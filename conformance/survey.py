@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from conformance.arguments import Unfillable, smallest_arguments
+from conformance.arguments import Unfillable, candidates, smallest_arguments
 from conformance.model import Json
 from conformance.session import Call, Session
 
@@ -76,6 +76,14 @@ class Survey:
             return smallest_arguments(tool.get("inputSchema"))
         except Unfillable as reason:
             raise Unavailable(f"no arguments can be made up for tool {tool.get('name')!r}: {reason}") from None
+
+    def other_arguments(self, tool: Json) -> list[dict[str, Json]]:
+        """What else may be tried if the tool fails with `arguments_for`: the user's, or others that are made up."""
+        given = self.samples.tools.get(str(tool.get("name")))
+        try:
+            return list(given or candidates(tool.get("inputSchema")))[1:]
+        except Unfillable:
+            return []
 
     def prompt_arguments(self, prompt: Json) -> dict[str, str]:
         """Arguments for a listed prompt: the user's, or a short string for each that is required."""

@@ -283,3 +283,17 @@ def test_explain_lists_the_keys_of_the_target_file(tmp_path: Path) -> None:
     for key in json.loads((SCHEMAS / "target.json").read_text())["properties"]:
         assert f"\n{key} " in told
     assert "Options of the command line come before what it says" in told
+
+
+# -- made-up arguments
+
+
+def test_a_tool_that_fails_with_the_smallest_arguments_is_tried_with_others(tmp_path: Path) -> None:
+    server = f"{sys.executable} {Path(__file__).parent / 'servers' / 'picky.py'}"
+    words = ["--server", server, "--revision", "2025-11-25", "--only", "tools/call-each"]
+    done = conform(tmp_path, *words)
+    assert "violation  tools/structured-content-conforms" in done.stdout
+    written(tmp_path, server=server, tools={"find": [{"arguments": {}}]}, only=["tools/call-each"])
+    done = conform(tmp_path)
+    assert "violation" not in done.stdout
+    assert "'find' failed: sample arguments in a target file may help: tools/structured-content" in done.stdout

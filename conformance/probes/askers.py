@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from conformance.answers import CAPABILITY, Reply
 from conformance.model import Frame, Json
 from conformance.probes import Bench
-from conformance.probes.tools import call_each, cancel
+from conformance.probes.calls import call_each, cancel
 from conformance.session import Call, Session
 from conformance.survey import LISTS, Unavailable, walk
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.calls import call_each
 from conformance.probes.outcome import answered, shown
-from conformance.probes.tools import call_each
 from conformance.session import Call, Session
 from conformance.survey import Unavailable
 

@@ -9,9 +9,9 @@ from conformance.client_tasks import RELATED, related_task
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.askers import is_question
+from conformance.probes.calls import call_quickly
 from conformance.probes.outcome import INVALID_PARAMS, NO_SUCH_METHOD, answered, code_of, shown, succeeded
 from conformance.probes.tasks import Run, abandon, begin, look, rest, task_calls
-from conformance.probes.tools import call_quickly
 from conformance.session import Call, encode
 from conformance.survey import Unavailable, task_support, walk
 

@@ -10,8 +10,8 @@ from conformance.client_tasks import RELATED, TERMINAL
 from conformance.expect import shorten
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.calls import call_quickly, cancel
 from conformance.probes.outcome import INVALID_PARAMS, answered, code_of, expect_refusal, shown
-from conformance.probes.tools import call_quickly, cancel
 from conformance.session import Call, id_key
 from conformance.survey import Unavailable, task_support
 from conformance.wire_schemas import for_revision
