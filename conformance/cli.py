@@ -113,6 +113,19 @@ def run(  # noqa: PLR0913 - one parameter for each option
         list[str] | None,
         typer.Option(metavar="'NAME: VALUE'", help="Send with every HTTP request. Repeatable.", rich_help_panel=TARGET),
     ] = None,
+    config: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Test the servers of an MCP client's configuration, such as .mcp.json, .vscode/mcp.json or "
+            "claude_desktop_config.json.",
+            rich_help_panel=TARGET,
+        ),
+    ] = "",
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Of --config, test only this server. Repeatable.", rich_help_panel=TARGET),
+    ] = None,
     revision: Revisions = None,
     only: Only = None,
     skip: Annotated[
@@ -166,17 +179,23 @@ def run(  # noqa: PLR0913 - one parameter for each option
     itself failed.
     """
     if context.invoked_subcommand is not None:
-        if server or url:
-            wrong(f"--server and --url do not go with {context.invoked_subcommand}")
+        if server or url or config:
+            wrong(f"--server, --url and --config do not go with {context.invoked_subcommand}")
         return
-    if not (server or url):
+    if name and not config:
+        wrong("--name: only the servers of a --config have names")
+    if config and (server or url or env or cwd or header):
+        wrong("--config says how its servers are started: --server, --url, --env, --cwd and --header do not go with it")
+    if not (server or url or config):
         typer.echo(context.get_help(), err=True)
-        wrong("say what to test: --server COMMAND or --url URL")
-    from conformance.front import Plan, WrongUse, options, target
+        wrong("say what to test: --server COMMAND, --url URL or --config FILE")
+    from conformance.front import Plan, WrongUse, configured, options, target
 
     try:
         plan = Plan(
-            target(server, url, env or (), str(cwd) if cwd else None, header or ()),
+            configured(config, name or ())
+            if config
+            else target(server, url, env or (), str(cwd) if cwd else None, header or ()),
             options(
                 {"revisions": revision, "only": only, "skip": skip, "named_tools": call_tool},
                 call_tools=call_tools,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -95,7 +95,7 @@ class Runner:
 
     # -- the straight line
 
-    def run(self) -> Iterator[events.Event]:
+    def run(self) -> Generator[events.Event, None, None]:
         """Everything, in order. Whatever happens, no process is left behind when it ends or is closed."""
         yield events.Started(self.target)
         pool = ThreadPoolExecutor(self.options.jobs, thread_name_prefix="mcp-conform")
@@ -327,6 +327,7 @@ class Runner:
             state.survey.capabilities if state.survey else {},
             tuple(verdicts),
             sum(state.seconds.values()),
+            self.target.name,
         )
 
     def _reportable(self, state: State) -> Iterator[Requirement]:
@@ -346,6 +347,9 @@ class Runner:
     def _command(self, state: State, case: str) -> str:
         target, options = self.target, self.options
         words = ["mcp-conform"]
+        if target.config:
+            words += ["--config", target.config, "--name", target.name]
+            target = Target()  # the rest stands in the configuration
         if target.command:
             words += ["--server", shlex.join(target.command)]
         if target.url:

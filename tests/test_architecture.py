@@ -9,9 +9,10 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
-    ["ledger", "requirements", "wire_schemas"],
+    ["ledger", "requirements", "wire_schemas", "json_files", "variables"],
     ["secrets"],
     ["target"],
+    ["client_configs"],
     ["transports"],
     ["client_tasks"],
     ["answers", "arguments", "messages", "trace"],
@@ -26,7 +27,9 @@ LINE = [
     ["units"],
     ["detection", "plan", "checks", "verdicts"],
     ["events"],
+    ["masking"],
     ["runner"],
+    ["fleet"],
     ["reporters"],
     ["front"],
     ["commands"],

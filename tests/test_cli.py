@@ -24,7 +24,7 @@ def test_without_a_target_usage_is_shown() -> None:
     done = conform()
     assert done.returncode == 2
     assert done.stderr.startswith("Usage: mcp-conform ")
-    assert done.stderr.rstrip().endswith("say what to test: --server COMMAND or --url URL")
+    assert done.stderr.rstrip().endswith("say what to test: --server COMMAND, --url URL or --config FILE")
     assert done.stdout == ""
 
 
