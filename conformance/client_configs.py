@@ -159,7 +159,10 @@ class _Reading:
             said = entry[given]
             word = said.lower().replace("-", "").replace("_", "") if isinstance(said, str) else ""
             if word not in TYPES:
-                self.wrong((*place, given), f"{name}: {given} {_shown(said)} is not known; allowed are {ALLOWED_TYPES}")
+                self.wrong(
+                    (*place, given),
+                    f"{name}: {given} {json.dumps(said)[:60]} is not known; allowed are {ALLOWED_TYPES}",
+                )
             kind = TYPES[word]
             if kind == "stdio" and "command" not in entry:
                 self.wrong((*place, given), f"{name}: a server of type stdio needs command")
@@ -244,9 +247,8 @@ def _path(url: str) -> str:
 
 
 def _shown(value: Json) -> str:
-    """What stands there instead; of strings that may be secret, only that they are strings."""
-    if isinstance(value, str):
-        return json.dumps(value) if len(value) <= 20 and value.replace("-", "").isalpha() else "a string"
-    if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else "a list"
-    return json.dumps(value)
+    """What stands there instead; of a string, which may be secret, only that it is one."""
+    if value == "":
+        return "an empty one"
+    kinds = {str: "a string", dict: "an object", list: "a list"}
+    return kinds.get(type(value)) or json.dumps(value)
