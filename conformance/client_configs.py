@@ -250,5 +250,8 @@ def _shown(value: Json) -> str:
     """What stands there instead; of a string, which may be secret, only that it is one."""
     if value == "":
         return "an empty one"
-    kinds = {str: "a string", dict: "an object", list: "a list"}
-    return kinds.get(type(value)) or json.dumps(value)
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    return json.dumps(value)

@@ -29,7 +29,7 @@ WINDSURF = CONFIGS / "windsurf" / "mcp_config.json"
 VSCODE = CONFIGS / "vscode" / ".vscode" / "mcp.json"
 
 COMMAND = [sys.executable, "-m", "conformance"]
-QUICK = ["--revision", "2025-11-25", "--only", "tools/unknown-tool-refused"]
+QUICK = ["--revision", "2025-11-25", "--only", "jsonrpc/unknown-method-refused"]
 TOKEN = "tk-abcdefgh-12345678"
 
 
@@ -39,10 +39,10 @@ def environment(**more: str) -> dict[str, str]:
     return {**plain, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]), **more}
 
 
-def conform(*arguments: str | Path, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+def conform(*arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
     """Run `mcp-conform`."""
     command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, env=environment(**more), capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, env=environment(**more), capture_output=True, text=True, timeout=300)
 
 
 def reported(folder: Path, *arguments: str | Path, **more: str) -> tuple[dict[str, Any], str]:
@@ -81,31 +81,32 @@ def port() -> Iterator[str]:
 
 
 def test_cursor_all_servers_are_tested_and_told_apart_in_every_report(tmp_path: Path) -> None:
-    only = ["--revision", "2025-11-25", "--only", "tools/unknown-tool-refused", "--only", "jsonrpc/version-member"]
     junit, trace = tmp_path / "junit.xml", tmp_path / "trace"
-    report, out = reported(tmp_path, "--config", CURSOR, *only, "--junit", junit, "--trace", trace)
+    report, out = reported(tmp_path, "--config", CURSOR, *QUICK, "--junit", junit, "--trace", trace)
     assert report["exit"] == 1
     assert report["complete"] is True
     assert report["target"] == {"config": str(CURSOR)}
     assert names(report) == ["reference", "faulty"]
     failed = [(run["name"], v) for run in report["runs"] for v in run["verdicts"] if v["verdict"] == "failed"]
-    assert [(name, verdict["requirement"]) for name, verdict in failed] == [("faulty", "jsonrpc/version-member")]
+    assert [(name, verdict["requirement"]) for name, verdict in failed] == [
+        ("faulty", "jsonrpc/unknown-method-refused")
+    ]
     assert f"mcp-conform --config {CURSOR} --name faulty --revision 2025-11-25" in failed[0][1]["reproduce"]
 
-    assert "violation  jsonrpc/version-member  MUST, schema  in faulty 2025-11-25 stdio" in out
-    assert "reference 2025-11-25 stdio tools: 1 passed" in out
-    assert "\nreference: 2 passed\nfaulty: 1 violation, 1 passed\n" in out
+    assert "violation  jsonrpc/unknown-method-refused  MUST, jsonrpc  in faulty 2025-11-25 stdio" in out
+    assert "reference 2025-11-25 stdio jsonrpc: 1 passed" in out
+    assert "\nreference: 1 passed\nfaulty: 1 violation\n" in out
 
     suites = ET.parse(junit).getroot().findall("testsuite")
     assert [suite.attrib["name"] for suite in suites] == ["reference 2025-11-25 stdio", "faulty 2025-11-25 stdio"]
     cases = [case.attrib for suite in suites for case in suite.findall("testcase")]
     assert {case["classname"].partition(".")[0] for case in cases} == {"reference", "faulty"}
-    assert len({(case["classname"], case["name"]) for case in cases}) == len(cases) == 4
+    assert len({(case["classname"], case["name"]) for case in cases}) == len(cases) == 2
     assert {json.loads(line)["server"] for line in trace.read_text().splitlines()} == {"reference", "faulty"}
 
 
 def test_the_command_of_a_finding_shows_it_again(tmp_path: Path) -> None:
-    report, _ = reported(tmp_path, "--config", CURSOR, "--only", "jsonrpc/version-member", "--revision", "2025-11-25")
+    report, _ = reported(tmp_path, "--config", CURSOR, *QUICK)
     again = next(v["reproduce"] for run in report["runs"] for v in run["verdicts"] if v["reproduce"])
     done = subprocess.run(
         again.replace("mcp-conform", f"{sys.executable} -m conformance", 1),
@@ -116,18 +117,17 @@ def test_the_command_of_a_finding_shows_it_again(tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 1
-    assert "violation  jsonrpc/version-member" in done.stdout
+    assert "violation  jsonrpc/unknown-method-refused" in done.stdout
 
 
 def test_like_findings_of_two_servers_are_two_findings(tmp_path: Path) -> None:
-    server = {"command": "python", "args": ["-m", "conformance.reference", "--fault", "version-member-number"]}
+    server = {"command": "python", "args": ["-m", "conformance.reference", "--fault", "unknown-method-succeeds"]}
     file = config(tmp_path, {"first": server, "second": server})
-    only = ["--revision", "2025-11-25", "--only", "jsonrpc/version-member"]
-    report, out = reported(tmp_path, "--config", file, *only)
+    report, out = reported(tmp_path, "--config", file, *QUICK)
     assert report["counts"]["violation"] == 2
-    assert out.count("violation  jsonrpc/version-member") == 2
-    assert "MUST, schema  in first 2025-11-25 stdio" in out
-    assert "MUST, schema  in second 2025-11-25 stdio" in out
+    assert out.count("violation  jsonrpc/unknown-method-refused") == 2
+    assert "MUST, jsonrpc  in first 2025-11-25 stdio" in out
+    assert "MUST, jsonrpc  in second 2025-11-25 stdio" in out
 
 
 def test_claude_desktop_a_command_that_is_missing_is_told_and_the_rest_is_tested(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_servers_of_a_project_are_started_in_the_project(tmp_path: Path) -> None
         "nowhere": {"command": "python", "args": ["server.py"], "cwd": "no-such-folder"},
     }
     file = config(tmp_path / ".cursor", servers)
-    report, _ = reported(tmp_path, "--config", file, *QUICK, cwd=Path("/"))
+    report, _ = reported(tmp_path, "--config", file, *QUICK)
     assert names(report) == ["here", "below", "filled"]
     missing = tmp_path / "no-such-folder"
     assert report["problems"] == {"nowhere": f"the working directory {str(missing)!r} does not exist"}
