@@ -124,6 +124,19 @@ def run(  # noqa: PLR0913 - one parameter for each option
             rich_help_panel=TARGET,
         ),
     ] = None,
+    config: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Test the servers of an MCP client's configuration, such as .mcp.json, .vscode/mcp.json or "
+            "claude_desktop_config.json.",
+            rich_help_panel=TARGET,
+        ),
+    ] = "",
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Of --config, test only this server. Repeatable.", rich_help_panel=TARGET),
+    ] = None,
     revision: Revisions = None,
     only: Only = None,
     skip: Annotated[
@@ -193,17 +206,26 @@ def run(  # noqa: PLR0913 - one parameter for each option
     itself failed.
     """
     if context.invoked_subcommand is not None:
-        if server or url:
-            wrong(f"--server and --url do not go with {context.invoked_subcommand}")
+        if server or url or config:
+            wrong(f"--server, --url and --config do not go with {context.invoked_subcommand}")
         return
-    from conformance.front import Plan
+    if name and not config:
+        wrong("--name: only the servers of a --config have names")
+    if config and (server or url or env or cwd or header or target):
+        wrong(
+            "--config says how its servers are started: --server, --url, --env, --cwd, --header and --target do not "
+            "go with it"
+        )
+    from conformance.front import Plan, configured
     from conformance.settings import WrongUse, settle, target_file
 
     try:
-        file = target_file(target)
-        if not (server or url or (file and {"server", "url"} & set(file.settings))):
+        file = None if config else target_file(target)
+        if not (server or url or config or (file and {"server", "url"} & set(file.settings))):
             typer.echo(context.get_help(), err=True)
-            wrong("say what to test: --server COMMAND or --url URL, or write a target file: mcp-conform init")
+            wrong(
+                "say what to test: --server COMMAND, --url URL or --config FILE; mcp-conform init writes a target file"
+            )
         said = {
             "server": server,
             "url": url,
@@ -223,7 +245,8 @@ def run(  # noqa: PLR0913 - one parameter for each option
         }
         tested, options = settle(said, file)
         files = {kind: path for kind, path in (("json", json), ("junit", junit), ("trace", trace)) if path}
-        plan = Plan(tested, replace(options, trace=trace is not None), files, verbose)
+        servers = configured(config, name or ()) if config else tested
+        plan = Plan(servers, replace(options, trace=trace is not None), files, verbose)
     except WrongUse as error:
         wrong(str(error))
     _run(plan)

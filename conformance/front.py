@@ -17,12 +17,16 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from conformance.client_configs import ClientConfig, read
 from conformance.events import Event, Finished
+from conformance.fleet import Fleet
+from conformance.masking import Mask
 from conformance.model import Json, Target
 from conformance.options import Options, UsageError
 from conformance.reporters import Reporter, to_file
 from conformance.runner import Runner
 from conformance.settings import WrongUse
+from conformance.yaml_files import FileError
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -32,14 +36,25 @@ SHOW_CURSOR = b"\x1b[?25h"
 NOTICE = b"\ninterrupted: ending the servers; interrupt again to leave at once\n"
 
 
+Engine = Runner | Fleet
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is to be tested, how, and what is to be written: kind of report → file."""
 
-    target: Target
+    target: Target | ClientConfig
     options: Options
     files: Mapping[str, Path]
     verbose: bool = False
+
+
+def configured(path: str, names: Iterable[str]) -> ClientConfig:
+    """The servers of a client configuration, all or those called `names`. Raises WrongUse."""
+    try:
+        return read(path, names)
+    except FileError as error:
+        raise WrongUse(f"--config: {error}") from None
 
 
 def faults() -> list[Json]:
@@ -80,7 +95,10 @@ def carry_out(plan: Plan) -> int:
     if len(set(paths)) < len(paths):
         raise WrongUse("two reports cannot go to the same file")
     try:
-        runner = Runner(plan.target, plan.options)
+        target = plan.target
+        engine: Engine = (
+            Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options)
+        )
     except UsageError as error:
         raise WrongUse(str(error)) from None
     with contextlib.ExitStack() as held:
@@ -94,19 +112,19 @@ def carry_out(plan: Plan) -> int:
             files.append(reporter)
         terminal = TerminalReporter(plan.verbose)
         held.callback(terminal.close)
-        return _report(runner, terminal, files)
+        return _report(engine, Mask(plan.target.secrets), terminal, files)
 
 
-def _report(runner: Runner, terminal: Reporter, files: list[Reporter]) -> int:
+def _report(engine: Engine, mask: Mask, terminal: Reporter, files: list[Reporter]) -> int:
     """Pass the events on. A terminal that went away ends the run, quietly; the files are still written."""
     listeners = [*files, terminal]
     last: Event | None = None
-    events = runner.run()
+    events = engine.run()
     with _one_interrupt():
         try:
             for last in events:
                 if not isinstance(last, Finished):
-                    _tell(listeners, last)
+                    _tell(listeners, mask.event(last))
         except KeyboardInterrupt:
             pass
         except UsageError as error:
@@ -115,9 +133,9 @@ def _report(runner: Runner, terminal: Reporter, files: list[Reporter]) -> int:
             listeners = files
         finally:
             _close(events)
-    end = last if isinstance(last, Finished) else Finished(runner.report())
+    end = last if isinstance(last, Finished) else Finished(engine.report())
     try:
-        _tell(listeners, end)
+        _tell(listeners, mask.event(end))
     except BrokenPipeError:
         _silence()
     if terminal not in listeners:

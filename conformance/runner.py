@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -76,7 +76,7 @@ class Runner:
 
     # -- the straight line
 
-    def run(self) -> Iterator[events.Event]:
+    def run(self) -> Generator[events.Event, None, None]:
         """Everything, in order. Whatever happens, no process is left behind when it ends or is closed."""
         yield events.Started(self.target)
         pool = ThreadPoolExecutor(self.options.jobs, thread_name_prefix="mcp-conform")
@@ -329,6 +329,7 @@ class Runner:
             state.survey.capabilities if state.survey else {},
             tuple(verdicts),
             sum(state.seconds.values()),
+            self.target.name,
         )
 
     def _reportable(self, state: State) -> Iterator[Requirement]:
@@ -347,6 +348,8 @@ class Runner:
 
     def _command(self, state: State, case: str) -> str:
         target, options = self.target, self.options
+        if target.config:
+            options = replace(options, named_by=("--config", target.config, "--name", target.name))
         words = ["mcp-conform", *options.named_by]
         if target.command and not options.named_by:
             words += ["--server", shlex.join(target.command)]

@@ -155,6 +155,12 @@ def exit_status(report: Report, fail_on: str = "violation") -> int:
         return EXIT_VIOLATIONS
     tested = any(judged.verdict in (Verdict.PASSED, Verdict.FAILED) for judged in verdicts)
     broken = any(judged.verdict is Verdict.BROKEN for judged in verdicts)
-    if report.problem or broken or not tested or not report.complete:
+    if report.problem or report.problems or broken or not tested or not report.complete:
         return EXIT_UNTESTED
     return EXIT_CLEAN
+
+
+def worst(statuses: Iterable[int]) -> int:
+    """The exit status for several servers: violations weigh most, then what could not be tested."""
+    found = set(statuses)
+    return next((status for status in (EXIT_VIOLATIONS, EXIT_UNTESTED, EXIT_CLEAN) if status in found), EXIT_UNTESTED)

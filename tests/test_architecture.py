@@ -9,9 +9,10 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
-    ["ledger", "requirements", "wire_schemas"],
+    ["ledger", "requirements", "wire_schemas", "json_files", "variables"],
     ["secrets"],
     ["target"],
+    ["client_configs"],
     ["transports"],
     ["client_tasks"],
     ["answers", "arguments", "messages", "trace"],
@@ -26,8 +27,9 @@ LINE = [
     ["units"],
     ["detection", "plan", "checks", "verdicts"],
     ["events", "own"],
-    ["options"],
+    ["masking", "options"],
     ["runner"],
+    ["fleet"],
     ["reporters", "target_file"],
     ["settings"],
     ["front"],
