@@ -113,21 +113,35 @@ def test_the_official_suite_has_the_reviewed_complaints_and_no_other(run: Judgem
 
 
 OFFERED: list[tuple[list[str], dict[str, int]]] = [
-    ([], {"tools": 22, "tools called": 22, "error results": 1, "resources": 10, "templates": 6, "prompts": 9}),
-    (
-        ["--fixtures"],
-        {"tools": 49, "tools called": 49, "error results": 3, "resources": 13, "templates": 7, "prompts": 14},
-    ),
+    ([], {"tools": 30, "tools called": 30, "resources": 10, "templates": 6, "prompts": 9}),
+    (["--fixtures"], {"tools": 57, "tools called": 57, "resources": 13, "templates": 7, "prompts": 14}),
 ]
-"""Options of the server, and what a client that uses everything counts: the error results are those of the tools
-fail and test_error_handling, and of json_schema_2020_12_tool, which is called without the argument it needs."""
+"""Options of the server, and what a client that uses everything counts."""
 
-REFUSED = [
+ALWAYS = [
     "reference://broken/always: -32603 Internal error: this resource always fails",
     "broken: -32603 Internal error: this prompt always fails",
     "completion for broken: -32603 Internal error: this completion always fails",
 ]
-"""What fails on purpose."""
+REFUSED = {
+    "handshake": [
+        "refuse: -32602 Invalid params: this tool refuses whatever it is given",
+        "count_later: -32601 The tool count_later runs as a task only",
+        "ask_account: -32042 This tool needs an account to be connected",
+        *ALWAYS,
+    ],
+    "stateless": [
+        "refuse: -32602 Invalid params: this tool refuses whatever it is given",
+        "ask_weather: -32021 The client lacks a capability that this request needs",
+        *ALWAYS,
+    ],
+}
+"""What fails on purpose: an error response."""
+
+ERROR_RESULTS = {"handshake": 3, "stateless": 2}
+"""Tools that fail by a result: fail, read_note (what is made up is no path below a root) and, where that is no error
+of the protocol, ask_weather. The fixtures test_error_handling and json_schema_2020_12_tool, which lacks its argument,
+are two more."""
 
 REVISIONS = {"handshake": "2025-11-25", "stateless": "2026-07-28"}
 
@@ -143,7 +157,8 @@ def use(era: str, *server: str) -> dict[str, Any]:
 
 def check_use(report: dict[str, Any], era: str, counts: dict[str, int]) -> None:
     assert report["revision"] == REVISIONS[era]
-    assert report["refused"] == REFUSED
+    assert report["refused"] == REFUSED[era]
+    assert report["error results"] == ERROR_RESULTS[era] + (2 if counts["tools"] > OFFERED[0][1]["tools"] else 0)
     assert {name: report[name] for name in counts} == counts
 
 
