@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
+from conformance.answers import Given
 from conformance.eras import era_of
 from conformance.model import Json, Limits, Target
 from conformance.revisions import Revision
@@ -27,12 +28,14 @@ class Connections:
     """Starts transports and wraps them into sessions; closes all of them, from any thread.
 
     While one process works, the next ones are started: `expect(n)` says how many more will be needed.
+    `answers` is what is answered to the target's questions.
     `started` counts the processes started, `requests` the requests made in sessions that are over.
     """
 
     def __init__(self, target: Target, limits: Limits, spares: int, watch: Watch | None = None) -> None:
         self.target = target
         self.limits = limits
+        self.answers = Given()
         self._secrets = secrets_of(target)
         self.started = 0
         self.requests = 0
@@ -66,6 +69,7 @@ class Connections:
         transport = self._http(own_process) if self.target.url else self._stdio()
         session = Session(transport, era_of(revision), revision, client=client, limits=self.limits)
         session.secrets = self._secrets
+        session.answers.given = self.answers
         if self._watch is not None and (observer := self._watch(session)) is not None:
             session.observers.append(observer)
         return session

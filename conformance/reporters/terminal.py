@@ -22,7 +22,7 @@ from conformance.events import (
     RevisionFound,
     Started,
 )
-from conformance.model import Report, Run, Severity, Verdict
+from conformance.model import Basis, Report, Run, Severity, Verdict
 from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, by_server, named
 from conformance.reporters.progress import ProgressLine
 from conformance.reporters.words import counted, facts, frame_line, shortened, standing, visible
@@ -259,7 +259,10 @@ def _meaning(report: Report) -> str:
     if report.exit == 0:
         return "no requirement that fails a server is broken"
     if report.exit == 1:
-        return f"{'a' if report.target.config else 'the'} server breaks the specification"
+        failed = [judged for run in report.runs for judged in run.verdicts if judged.verdict is Verdict.FAILED]
+        own = all(judged.basis is Basis.OWN for judged in failed)
+        who = "a" if report.target.config else "the"
+        return f"{who} server breaks {'a rule of its own' if own else 'the specification'}"
     if report.problem:
         return "nothing could be tested, or not what was asked for"
     if not report.complete:
