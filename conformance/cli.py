@@ -115,6 +115,15 @@ def run(  # noqa: PLR0913 - one parameter for each option
         list[str] | None,
         typer.Option(metavar="'NAME: VALUE'", help="Send with every HTTP request. Repeatable.", rich_help_panel=TARGET),
     ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Target file: what there is to know about the server. Default: mcp-conform.yaml here, or "
+            "[tool.mcp-conform] in pyproject.toml here. Options come before what it says.",
+            rich_help_panel=TARGET,
+        ),
+    ] = None,
     config: Annotated[
         str,
         typer.Option(
@@ -127,15 +136,6 @@ def run(  # noqa: PLR0913 - one parameter for each option
     name: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Of --config, test only this server. Repeatable.", rich_help_panel=TARGET),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Target file: what there is to know about the server. Default: mcp-conform.yaml here, or "
-            "[tool.mcp-conform] in pyproject.toml here. Options come before what it says.",
-            rich_help_panel=TARGET,
-        ),
     ] = None,
     revision: Revisions = None,
     only: Only = None,
@@ -212,7 +212,10 @@ def run(  # noqa: PLR0913 - one parameter for each option
     if name and not config:
         wrong("--name: only the servers of a --config have names")
     if config and (server or url or env or cwd or header or target):
-        wrong("--config says how its servers are started: no --server, --url, --env, --cwd, --header, --target with it")
+        wrong(
+            "--config says how its servers are started: --server, --url, --env, --cwd, --header and --target do not "
+            "go with it"
+        )
     from conformance.front import Plan, configured
     from conformance.settings import WrongUse, settle, target_file
 
@@ -221,8 +224,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
         if not (server or url or config or (file and {"server", "url"} & set(file.settings))):
             typer.echo(context.get_help(), err=True)
             wrong(
-                "say what to test: --server COMMAND, --url URL or --config FILE, "
-                "or write a target file: mcp-conform init"
+                "say what to test: --server COMMAND, --url URL or --config FILE; mcp-conform init writes a target file"
             )
         said = {
             "server": server,
@@ -243,8 +245,8 @@ def run(  # noqa: PLR0913 - one parameter for each option
         }
         tested, options = settle(said, file)
         files = {kind: path for kind, path in (("json", json), ("junit", junit), ("trace", trace)) if path}
-        options = replace(options, trace=trace is not None)
-        plan = Plan(configured(config, name or ()) if config else tested, options, files, verbose)
+        servers = configured(config, name or ()) if config else tested
+        plan = Plan(servers, replace(options, trace=trace is not None), files, verbose)
     except WrongUse as error:
         wrong(str(error))
     _run(plan)

@@ -48,6 +48,7 @@ class Connections:
         self._open: set[Transport] = set()
         self._servers: list[RunningServer] = []
         self._shared: RunningServer | None = None
+        self._own: dict[Transport, RunningServer] = {}
         self._starting = threading.Lock()
         self._closed = False
 
@@ -75,13 +76,21 @@ class Connections:
         return session
 
     def release(self, session: Session) -> None:
-        """The session is closed and forgotten. Once an idle server had to be ended, the next ones get less time."""
+        """The session is closed and forgotten, and a server that was started for it alone is ended.
+
+        Once an idle server had to be ended, the next ones get less time.
+        """
         with self._lock:
             idle = not any(session.pending)
             if idle and session.ending is not None and session.ending.how in ("terminated", "killed"):
                 self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT))
             self._open.discard(session.transport)
             self.requests += len(session.calls)
+            server = self._own.pop(session.transport, None)
+            if server is not None and server in self._servers:
+                self._servers.remove(server)
+        if server is not None:
+            server.end()
 
     def refuse(self) -> None:
         """Begin no session from now on; those that are open go on."""
@@ -144,6 +153,9 @@ class Connections:
         url = server.url if server is not None else self.target.url
         transport = HttpTransport(url, self.target.headers, self.limits, server)
         transport.start()
+        if own_process and server is not None:
+            with self._lock:
+                self._own[transport] = server
         self._adopt(transport)
         return transport
 

@@ -107,9 +107,9 @@ class Target:
     """The server under test: a command, a URL, or a command that serves the URL.
 
     `{port}` in command and URL stands for a free port, chosen at start-up. An empty `command` means that
-    somebody else runs the server at `url`. `env` is added to the environment of `mcp-conform` itself. `secrets` are
-    values that no report may show, each with the name of the variable that stands for it. `name` is what the server
-    is called in the client configuration `config`, if it comes from one.
+    somebody else runs the server at `url`. `env` is added to the environment of `mcp-conform` itself. `name` is what
+    the server is called in the client configuration `config`, if it comes from one. `secrets` are the values that
+    no report may show: value → name of the variable that stands for it.
     """
 
     command: tuple[str, ...] = ()
@@ -117,9 +117,9 @@ class Target:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    secrets: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     config: str = ""
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def transport(self) -> str:

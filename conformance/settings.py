@@ -67,7 +67,7 @@ def _target(said: Said, file: TargetFile) -> Target:
     if headers and not url and said.get("headers"):
         raise WrongUse("--header: only a server at a --url gets headers")
     folder = str(cwd) if cwd is not None and Path(cwd) != Path() else None
-    return Target(command, url, env, folder, headers if url else {}, {**secrets, **more_secrets})
+    return Target(command, url, env, folder, headers if url else {}, secrets={**secrets, **more_secrets})
 
 
 def _command(text: str, where: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from conformance.data import SCHEMAS
 from conformance.model import Json
+from conformance.variables import PUBLIC
 from conformance.yaml_files import FileError, Lines, check, line_of, load
 
 NAME = "mcp-conform.yaml"
@@ -49,7 +50,7 @@ class TargetFile:
         """The map under `key` with variables replaced, and the values that came from variables: value → name.
 
         `$NAME` and `${NAME}` stand for the environment variable NAME, `$$` for a dollar sign. Raises FileError if a
-        variable is not set.
+        variable is not set. HOME and others that are nobody's secret do not count as such values.
         """
         filled: dict[str, str] = {}
         secrets: dict[str, str] = {}
@@ -62,7 +63,8 @@ class TargetFile:
                 if variable not in os.environ:
                     what = f"the environment variable {variable} is not set; {'.'.join(place)} takes its value"
                     raise self.error(place, what)
-                secrets[os.environ[variable]] = variable
+                if not PUBLIC.match(variable):
+                    secrets[os.environ[variable]] = variable
                 return os.environ[variable]
 
             filled[name] = _VARIABLE.sub(value, text)

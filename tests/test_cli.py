@@ -24,7 +24,7 @@ def test_without_a_target_usage_is_shown() -> None:
     done = conform()
     assert done.returncode == 2
     assert done.stderr.startswith("Usage: mcp-conform ")
-    assert done.stderr.rstrip().endswith("or write a target file: mcp-conform init")
+    assert done.stderr.rstrip().endswith("--config FILE; mcp-conform init writes a target file")
     assert done.stdout == ""
 
 

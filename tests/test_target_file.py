@@ -297,3 +297,16 @@ def test_a_tool_that_fails_with_the_smallest_arguments_is_tried_with_others(tmp_
     done = conform(tmp_path)
     assert "violation" not in done.stdout
     assert "'find' failed: sample arguments in a target file may help: tools/structured-content" in done.stdout
+
+
+def test_a_value_taken_by_name_is_in_no_report(tmp_path: Path) -> None:
+    wrong = ["--fault", "version-member-number"]
+    script = "import os, runpy, sys\nprint('key is ' + os.environ['API'], file=sys.stdout, flush=True)\n"
+    script += f"sys.argv = ['r', *{wrong!r}]\nrunpy.run_module('conformance.reference', run_name='__main__')\n"
+    (tmp_path / "server.py").write_text(script)
+    written(tmp_path, server=f"{sys.executable} server.py", env={"API": "$SESAME"}, only=["transport-stdio"])
+    done = conform(tmp_path, "--json", "r.json", "--junit", "r.xml", "--trace", "t.jsonl", SESAME="open-sesame-71")
+    assert done.returncode == 1, done.stderr
+    for text in (done.stdout, *((tmp_path / name).read_text() for name in ("r.json", "r.xml", "t.jsonl"))):
+        assert "key is ***SESAME***" in text
+        assert "open-sesame-71" not in text
