@@ -12,6 +12,7 @@ from conformance.ledger import Ledger
 from conformance.model import Limits
 from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, Revision
 from conformance.session import Call, NotSpoken
+from conformance.target import ending
 from conformance.transports import StartError
 from conformance.units import Stage
 
@@ -106,13 +107,13 @@ def _diagnosis(stage: Stage) -> str:
         return ""
     if begun := session.transport.unfinished():
         return f"; it began a line and did not end it: {begun[:100].decode('utf-8', 'backslashreplace')}"
-    said = [line for line in session.transport.stderr().splitlines() if line.strip()][-3:]
+    said = ending(session.transport.stderr())
     heard = any(frame.origin == "target" for frame in session.trace)
     if not heard and _reads_content_length(stage):
         return (
             "; it wants Content-Length headers, as the Language Server Protocol does: MCP frames messages by newlines"
         )
-    return f"; its stderr ends with: {' | '.join(said)[-600:]}" if said else "; its stderr is empty"
+    return f"; its stderr ends with: {said}" if said else "; its stderr is empty"
 
 
 def _reads_content_length(stage: Stage) -> bool:

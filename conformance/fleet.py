@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from conformance import __version__, events
@@ -20,8 +21,14 @@ class Fleet:
 
     def __init__(self, config: ClientConfig, options: Options) -> None:
         self._config = config
+        options = replace(options, shared=len(config.servers) > 1)
+        self._unlisted = set(options.mentions)
         # All of them now: what is wrong with the options is told before anything is started.
-        self._waiting = [Runner(server.target, options) for server in config.servers if not server.problem]
+        self._waiting = [
+            Runner(server.target, replace(options, named_by=("--config", config.path, "--name", server.name)))
+            for server in config.servers
+            if not server.problem
+        ]
         if not self._waiting:
             Runner(Target(config=config.path), options)
         self._began = time.monotonic()
@@ -45,9 +52,17 @@ class Fleet:
                         self._reports[self._current.target.name] = event.report
                     else:
                         yield event
+            self._unlisted -= {m for m in self._unlisted if m.name in self._current.listed(m.kind)}
             self._current = None
         self._complete = True
+        for note in self._not_listed():
+            yield events.Noted(note)
         yield events.Finished(self.report())
+
+    def _not_listed(self) -> list[str]:
+        """A tool that nobody has was misspelt, perhaps: silence would look like success."""
+        mentions = sorted(self._unlisted, key=lambda m: m.name) if self._reports else []
+        return [f"{m.where}: no server that was tested has a {m.kind} {m.name!r}" for m in mentions]
 
     def report(self) -> Report:
         """What has been learned so far, of all servers."""
@@ -60,6 +75,7 @@ class Fleet:
             if problem := server.problem or (INTERRUPTED if part is None else part.problem):
                 problems[server.name] = problem
         several = [(name, note) for name, part in parts.items() for note in part.notes]
+        unlisted = self._not_listed() if self._complete else []
         statuses = [part.exit for part in parts.values()]
         if problems or not self._complete:
             statuses.append(EXIT_UNTESTED)
@@ -72,7 +88,7 @@ class Fleet:
             complete=self._complete,
             runs=runs,
             exit=worst(statuses),
-            notes=(*self._config.notes, *(f"{name}: {note}" for name, note in several)),
+            notes=(*self._config.notes, *unlisted, *(f"{name}: {note}" for name, note in several)),
             problem="" if self._config.servers else "there is no server to test: all of them are disabled",
             counts=counts(runs),
             problems=problems,

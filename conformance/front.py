@@ -24,6 +24,7 @@ from conformance.masking import Mask
 from conformance.model import Json, Target
 from conformance.options import Options, UsageError
 from conformance.reporters import Reporter, to_file
+from conformance.reporters.words import visible
 from conformance.runner import Runner
 from conformance.settings import WrongUse
 from conformance.yaml_files import FileError
@@ -54,7 +55,7 @@ def configured(path: str, names: Iterable[str]) -> ClientConfig:
     try:
         return read(path, names)
     except FileError as error:
-        raise WrongUse(f"--config: {error}") from None
+        raise WrongUse(visible(f"--config: {error}")) from None
 
 
 def faults() -> list[Json]:

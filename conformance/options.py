@@ -34,7 +34,8 @@ class Options:
 
     `samples` and `answers` are what is tried and answered where the user knows better than the suite. `softened` are
     requirements that shall weigh less. `own` is what the user asks beside the specification. `named_by` are the words
-    of the command line that name the target, if a file describes it.
+    of the command line that name the target, if a file describes it. `shared` means that the same options are for
+    several targets: a tool that one of them lacks another may have.
     """
 
     revisions: tuple[str, ...] = ()
@@ -52,3 +53,4 @@ class Options:
     softened: Mapping[str, Severity] = field(default_factory=dict)
     own: Own = field(default_factory=Own)
     named_by: tuple[str, ...] = ()
+    shared: bool = False

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Literal
 
 from conformance import events
 from conformance.cases import Case, near
@@ -130,6 +131,11 @@ class Runner:
         """What the target offers in the newest revision that was tested; None if no session could be opened."""
         return next((state.survey for state in reversed(self._states) if state.survey is not None), None)
 
+    def listed(self, kind: Literal["tool", "prompt"]) -> set[str]:
+        """The names of the tools or prompts that the target lists, over all revisions."""
+        surveys = [state.survey for state in self._states if state.survey is not None]
+        return {str(item.get("name")) for s in surveys for item in (s.tools if kind == "tool" else s.prompts)}
+
     def spent(self) -> dict[str, float]:
         """Seconds spent in each case, over all runs; cases of different units overlap in time."""
         total: dict[str, float] = {}
@@ -220,13 +226,9 @@ class Runner:
 
     def _check_mentions(self) -> None:
         """Raises UsageError for a tool or prompt that the user named and the target does not list in any revision."""
-        surveys = [state.survey for state in self._states if state.survey is not None]
-        for mention in self.options.mentions if surveys else ():
-            listed = [
-                item for survey in surveys for item in (survey.tools if mention.kind == "tool" else survey.prompts)
-            ]
-            names = {str(item.get("name")) for item in listed}
-            if mention.name not in names:
+        for mention in self.options.mentions if self.survey is not None else ():
+            names = self.listed(mention.kind)
+            if mention.name not in names and not self.options.shared:
                 there = f"there are {', '.join(sorted(names)[:10])}" if names else f"it lists no {mention.kind}"
                 hint = near(mention.name, names) or f"; {there}"
                 raise UsageError(f"{mention.where}: the server has no {mention.kind} {mention.name!r}{hint}")
@@ -348,8 +350,6 @@ class Runner:
 
     def _command(self, state: State, case: str) -> str:
         target, options = self.target, self.options
-        if target.config:
-            options = replace(options, named_by=("--config", target.config, "--name", target.name))
         words = ["mcp-conform", *options.named_by]
         if target.command and not options.named_by:
             words += ["--server", shlex.join(target.command)]
@@ -358,7 +358,7 @@ class Runner:
         if options.policy.mode != "safe":
             words += ["--call-tools", options.policy.mode]
         for mention in options.mentions:
-            if mention.where == "--call-tool":
+            if mention.where == "--call-tool" and (not options.shared or mention.name in self.listed("tool")):
                 words += ["--call-tool", mention.name]
         if target.cwd and not options.named_by:
             words += ["--cwd", target.cwd]

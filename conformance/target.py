@@ -65,6 +65,16 @@ def free_port() -> int:
     raise StartError("no free TCP port was found for {port}")
 
 
+def ending(stderr: str) -> str:
+    """The last three lines that say something, of about 600 characters the last ones.
+
+    Cut between words only: half a secret would not be known as one.
+    """
+    text = " | ".join([line for line in stderr.splitlines() if line.strip()][-3:])
+    first, _, rest = text[-600:].partition(" ")
+    return text if len(text) <= 600 else f"… {rest or f'[{len(first)} characters without a blank]'}"
+
+
 class ServerProcess:
     """A running target: its own process group, pipes unbuffered, stderr drained by a thread.
 
@@ -136,8 +146,8 @@ class ServerProcess:
 
     def last_words(self) -> str:
         """The last lines of stderr as the end of a sentence, "" if there are none."""
-        last = [line for line in self.stderr().splitlines() if line.strip()][-3:]
-        return f"; its stderr ends with: {' | '.join(last)[-600:]}" if last else ""
+        last = ending(self.stderr())
+        return f"; its stderr ends with: {last}" if last else ""
 
     def remember_family(self) -> None:
         """Note the descendants while the process lives; once it is gone, those of other groups are not found."""

@@ -269,6 +269,22 @@ def test_what_cannot_be_run_is_told_before_anything_is_started(
     assert "speaks" not in out
 
 
+def test_a_tool_that_one_server_lacks_another_may_have_and_one_that_none_has_is_noted(tmp_path: Path) -> None:
+    servers = {
+        "with-tools": {"command": "python", "args": ["-m", "conformance.reference"]},
+        "without": {"command": "python", "args": ["-m", "conformance.reference", "--without", "tools,tasks"]},
+    }
+    file, tools = config(tmp_path, servers), ["--call-tool", "settings", "--call-tool", "setings"]
+    report, out = reported(tmp_path, "--config", file, *QUICK, *tools)
+    assert (report["exit"], names(report)) == (0, ["with-tools", "without"])
+    assert "--call-tool: no server that was tested has a tool 'setings'" in report["notes"]
+    assert "--call-tool: no server that was tested has a tool 'setings'" in out
+    assert "'settings'" not in out
+    done = conform("--config", file, "--name", "without", *QUICK, *tools)
+    assert (done.returncode, done.stdout.count("1 passed")) == (2, 0)
+    assert "the server has no tool 'settings'" in done.stderr
+
+
 # -- bad input
 
 
@@ -332,9 +348,10 @@ def test_bad_configurations_are_wrong_use_with_line_and_cause(tmp_path: Path, te
         (["--config", "/nonexistent/mcp.json"], "/nonexistent/mcp.json:1: cannot be read: No such file or directory"),
         (["--config", "/"], "it is a directory; name the file in it"),
         (["--config", CURSOR, "--name", "fualty"], "there is no server 'fualty'; there are faulty, reference"),
-        (["--config", CURSOR, "--server", "x"], "do not go with it"),
-        (["--config", CURSOR, "--url", "http://x"], "do not go with it"),
-        (["--config", CURSOR, "--env", "A=b"], "do not go with it"),
+        (["--config", CURSOR, "--server", "x"], "with it"),
+        (["--config", CURSOR, "--url", "http://x"], "with it"),
+        (["--config", CURSOR, "--env", "A=b"], "with it"),
+        (["--config", CURSOR, "--target", "mcp-conform.yaml"], "and --target do not go with it"),
         (["--config", CURSOR, "--only", "toolz"], "'toolz'"),
         (["--config", CLAUDE_CODE, "--name", "old", "--only", "toolz"], "'toolz'"),
         (["--server", "x", "--name", "y"], "--name: only the servers of a --config have names"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.model import Limits, Target
-from conformance.target import PORTS, RunningServer, ServerProcess, StartError, free_port, parse_command, reach
+from conformance.target import PORTS, RunningServer, ServerProcess, StartError, ending, free_port, parse_command, reach
 
 PATIENCE = 120.0
 LIMITS = Limits(start=PATIENCE, shutdown=5.0)
@@ -185,3 +185,9 @@ def test_a_refused_connection_names_the_address() -> None:
     with pytest.raises(StartError) as caught:
         reach(f"http://127.0.0.1:{port}/mcp")
     assert str(caught.value) == f"connection refused at 127.0.0.1:{port}; is the server running?"
+
+
+def test_a_long_end_of_stderr_is_cut_between_words() -> None:
+    assert ending("one\n\ntwo\nthree\nfour\n") == "two | three | four"
+    assert ending("key=" + "x" * 500 + " " + "word " * 40) == "… " + "word " * 40
+    assert "x" not in ending("x" * 1000).replace("[600 characters without a blank]", "")

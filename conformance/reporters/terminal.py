@@ -261,7 +261,7 @@ def _meaning(report: Report) -> str:
     if report.exit == 1:
         who = "a" if report.target.config else "the"
         failed = [judged for run in report.runs for judged in run.verdicts if judged.verdict is Verdict.FAILED]
-        own = all(judged.basis is Basis.OWN for judged in failed)
+        own = bool(failed) and all(judged.basis is Basis.OWN for judged in failed)
         return f"{who} server breaks {'a rule of its own' if own else 'the specification'}"
     if report.problem:
         return "nothing could be tested, or not what was asked for"
