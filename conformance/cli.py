@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from conformance.commands import catalogue
+from conformance.commands.diff import diff
 from conformance.commands.wrong_use import wrong
 
 if TYPE_CHECKING:
@@ -153,6 +154,12 @@ def run(  # noqa: PLR0913 - one parameter for each option
         Path | None,
         typer.Option(metavar="FILE", help="Write every frame as it goes, as JSON lines.", rich_help_panel=REPORTS),
     ] = None,
+    snapshot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write what the server offers, for mcp-conform diff.", rich_help_panel=REPORTS
+        ),
+    ] = None,
     verbose: Verbose = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
@@ -185,7 +192,11 @@ def run(  # noqa: PLR0913 - one parameter for each option
                 trace=trace is not None,
                 limits=(start_timeout, timeout),
             ),
-            {kind: path for kind, path in (("json", json), ("junit", junit), ("trace", trace)) if path},
+            {
+                kind: path
+                for kind, path in (("json", json), ("junit", junit), ("trace", trace), ("snapshot", snapshot))
+                if path
+            },
             verbose,
         )
     except WrongUse as error:
@@ -232,5 +243,5 @@ def _run(plan: Plan) -> NoReturn:
     raise typer.Exit(status)
 
 
-for _command in (catalogue.list_requirements, catalogue.explain):
+for _command in (catalogue.list_requirements, catalogue.explain, diff):
     app.command(_command.__name__.removesuffix("_requirements"))(_command)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conformance.model import Frame, Report, Target
+from conformance.survey import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,16 @@ class RevisionAbsent:
 
     revision: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """What the target offers in `revision` is known; `server` as in RevisionFound."""
+
+    revision: str
+    transport: str
+    server: Mapping[str, str]
+    survey: Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +85,4 @@ class Finished:
     report: Report
 
 
-Event = Started | RevisionFound | RevisionAbsent | Planned | CaseEnded | Confirming | FrameSeen | Finished
+Event = Started | RevisionFound | RevisionAbsent | Surveyed | Planned | CaseEnded | Confirming | FrameSeen | Finished

@@ -222,6 +222,7 @@ class Runner:
             if state.main is None:
                 continue
             state.survey = self._workshop.survey(state, state.main)
+            yield events.Surveyed(state.revision.date, state.transport, state.server, state.survey)
             units = plan(self.selection.cases, state)
             total += sum(len(unit) for unit in units)
             for unit in units:

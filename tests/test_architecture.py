@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
-    ["ledger", "requirements", "wire_schemas"],
+    ["ledger", "requirements", "wire_schemas", "compatibility"],
     ["secrets"],
     ["target"],
     ["transports"],
@@ -17,7 +17,7 @@ LINE = [
     ["answers", "arguments", "messages", "trace"],
     ["session"],
     ["eras", "survey"],
-    ["expect"],
+    ["expect", "snapshot"],
     ["cases"],
     ["selection", "invariants", "probes"],
     ["fuzz"],
