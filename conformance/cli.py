@@ -39,6 +39,16 @@ Revisions = Annotated[
         rich_help_panel=CHOICE,
     ),
 ]
+Profiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Advise on what these clients need: claude, vscode, openai, gemini, cursor; registry: on what "
+        "directories of servers do. Repeatable.",
+        rich_help_panel=CHOICE,
+    ),
+]
 Verbose = Annotated[
     bool,
     typer.Option(
@@ -120,6 +130,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Leave out what matches. Repeatable.", rich_help_panel=CHOICE),
     ] = None,
+    profile: Profiles = None,
     call_tools: Annotated[
         CallTools,
         typer.Option(
@@ -185,7 +196,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
         plan = Plan(
             target(server, url, env or (), str(cwd) if cwd else None, header or ()),
             options(
-                {"revisions": revision, "only": only, "skip": skip, "named_tools": call_tool},
+                {"revisions": revision, "only": only, "skip": skip, "profiles": profile, "named_tools": call_tool},
                 call_tools=call_tools,
                 jobs=jobs,
                 fail_on="warning" if strict and fail_on == "violation" else fail_on,
@@ -212,6 +223,7 @@ def demo(
     list_faults: Annotated[bool, typer.Option("--list-faults", help="List the faults and exit.")] = False,
     revision: Revisions = None,
     only: Only = None,
+    profile: Profiles = None,
     verbose: Verbose = False,
 ) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
@@ -223,7 +235,10 @@ def demo(
         return
     try:
         plan = Plan(
-            reference(fault or ()), options({"revisions": revision, "only": only}, call_tools="all"), {}, verbose
+            reference(fault or ()),
+            options({"revisions": revision, "only": only, "profiles": profile}, call_tools="all"),
+            {},
+            verbose,
         )
     except WrongUse as error:
         wrong(str(error))

@@ -31,6 +31,7 @@ from conformance.model import (
     Verdict,
 )
 from conformance.plan import isolated, plan
+from conformance.profiles import rules as profiles
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
 from conformance.selection import Selection, SelectionError, select
@@ -52,6 +53,7 @@ class Options:
     revisions: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
     call_tools: Literal["none", "safe", "all"] = "safe"
     named_tools: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -77,7 +79,12 @@ class Runner:
             raise UsageError(f"unknown revision {unknown[0]}; there are {known}")
         self.target = target
         self.options = options
-        self.requirements = load()
+        try:
+            rules = profiles.chosen(options.profiles)
+        except profiles.UnknownProfile as error:
+            raise UsageError(f"--profile: {error}") from None
+        self._advice = profiles.requirements(rules)
+        self.requirements = {**load(), **self._advice}
         self.selection = self._select()
         self._judging: dict[str, tuple[str, ...]] = {}
         for case in self.selection.cases:
@@ -91,7 +98,7 @@ class Runner:
         self._complete = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
         self._connections = Connections(target, options.limits, options.jobs, self._watch if options.trace else None)
-        self._workshop = Workshop(self._connections, load_invariants(), probes())
+        self._workshop = Workshop(self._connections, load_invariants(), probes(), rules)
 
     # -- the straight line
 
@@ -295,7 +302,7 @@ class Runner:
             return None
         with closing(stage), suppress(NotSpoken):
             stage.open()
-            if identifier == SURVEY:
+            if identifier == SURVEY or self._advice:
                 self._workshop.survey(state, stage)
         return ledger
 
@@ -318,7 +325,7 @@ class Runner:
         verdicts = [
             self._with_command(judge(requirement, facts), state)
             for requirement in self._reportable(state)
-            if requirement.id in by
+            if requirement.id in by or requirement.id in self._advice
         ]
         return Run(
             state.revision.date,
@@ -342,7 +349,8 @@ class Runner:
     def _with_command(self, judged: Judged, state: State) -> Judged:
         if judged.verdict is not Verdict.FAILED:
             return judged
-        return replace(judged, reproduce=self._command(state, judged.findings[0].case))
+        shown_by = judged.requirement.id if judged.requirement.id in self._advice else judged.findings[0].case
+        return replace(judged, reproduce=self._command(state, shown_by))
 
     def _command(self, state: State, case: str) -> str:
         target, options = self.target, self.options
@@ -355,6 +363,8 @@ class Runner:
             words += ["--call-tools", options.call_tools]
         for tool in options.named_tools:
             words += ["--call-tool", tool]
+        for profile in options.profiles:
+            words += ["--profile", profile]
         if target.cwd:
             words += ["--cwd", target.cwd]
         if options.limits.answer != Limits().answer:

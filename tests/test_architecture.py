@@ -20,7 +20,7 @@ LINE = [
     ["expect", "snapshot"],
     ["cases"],
     ["selection", "invariants", "probes"],
-    ["fuzz"],
+    ["fuzz", "profiles"],
     ["player"],
     ["connections"],
     ["units"],
