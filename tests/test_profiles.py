@@ -12,7 +12,7 @@ import pytest
 
 from conformance.checks import checks
 from conformance.profiles.checks import CHECKS, subschemas
-from conformance.profiles.rules import AREA, load
+from conformance.profiles.rules import AREA, FILE, load
 from conformance.requirements import load as load_requirements
 from conformance.yaml_files import FileError
 
@@ -90,8 +90,9 @@ def test_a_fault_gets_the_advice_of_its_rule_and_no_other(fault: str, rule: str,
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
 def test_what_clients_refuse_breaks_no_rule_of_the_specification(revision: str) -> None:
     legal = [f"--fault {fault}" for fault, _, _ in QUICK if fault != "client-explicit-null"]
-    server = " ".join([REFERENCE, *legal])
-    done = conform("--server", server, "--call-tools", "all", "--revision", revision, "--strict")
+    server = " ".join([REFERENCE, *legal, "--fault client-credentials"])
+    words = ["--call-tools", "all", "--revision", revision, "--strict", "--env", "REFERENCE_TOKEN=x"]
+    done = conform("--server", server, *words)
     assert done.returncode == 0, done.stdout
 
 
@@ -189,7 +190,7 @@ def test_each_check_belongs_to_a_rule_and_no_rule_is_a_requirement_of_the_specif
     ],
 )
 def test_a_mistake_in_the_file_of_profiles_names_its_line(old: str, new: str, words: str, tmp_path: Path) -> None:
-    text = (Path(__file__).resolve().parent.parent / "conformance" / "profiles.yaml").read_text()
+    text = FILE.read_text()
     assert old in text
     file = tmp_path / "profiles.yaml"
     file.write_text(text.replace(old, new, 1))
