@@ -167,6 +167,7 @@ def test_the_same_in_other_words_is_no_change(one: Any, other: Any, role: str) -
         ({"type": "array", "prefixItems": [STRING]}, {"type": "array", "prefixItems": [STRING, STRING]}, MAY, MAY),
         (STRING, "no schema", MAY, MAY),
         ({"allOf": [members(a=STRING), members(b=STRING)]}, members(a=STRING, b=STRING), MAY, MAY),
+        (members("a"), members("a", a=STRING), BREAKING, FINE),
     ],
 )
 def test_a_changed_schema_is_judged_by_its_role(old: Any, new: Any, input: str, output: str) -> None:

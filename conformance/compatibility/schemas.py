@@ -1,7 +1,8 @@
 """Is a JSON Schema narrower or wider than it was, and whom does that break?
 
 A server reads what an inputSchema describes, so that it may admit more; clients read what an outputSchema describes,
-so that it may admit less. Where neither can be told the change *may break*.
+so that it may admit less. Where neither can be told the change *may break*. The alternatives of a oneOf are taken to
+exclude each other.
 """
 
 from __future__ import annotations
@@ -289,15 +290,13 @@ class _Comparison:
         needed, needs = _required(old), _required(new)
         for name in dict.fromkeys((*before, *needed, *after, *needs)):
             at = step(place, "properties", name)
-            if name in before and name in after:
-                self._demand(name in needed, name in needs, at)
-                self.schemas(before[name], after[name], at)
-            elif name in after and name not in needed:
+            if name in after and name not in before and name not in needed:
                 self._added(old, name in needs, at)
-            elif name in before and name not in needs:
+            elif name in before and name not in after and name not in needs:
                 self._removed(new, name in needed, at)
             else:
                 self._demand(name in needed, name in needs, at)
+                self.schemas(before.get(name, True), after.get(name, True), at)
         self._further(old.get("additionalProperties", True), new.get("additionalProperties", True), place)
 
     def _demand(self, before: bool, after: bool, place: str) -> None:
