@@ -42,6 +42,7 @@ NARROWER = [
     ({"enum": ["a", "b"]}, {"const": "a"}),
     (STRING, {"type": "string", "enum": ["a"]}),
     (STRING, {"const": "a"}),
+    ({"enum": [None, 2.5]}, NULL),
     ({"type": "boolean"}, {"const": True}),
     (STRING, {"type": "string", "minLength": 1}),
     ({"type": "string", "minLength": 1}, {"type": "string", "minLength": 2}),
@@ -119,6 +120,8 @@ EQUAL = [
     (members(a={"allOf": [{"$ref": "#/definitions/s"}]}) | {"definitions": {"s": STRING}}, members(a=STRING)),
     ({"anyOf": [members(a=STRING), STRING]}, {"anyOf": [STRING, members(a=STRING)]}),
     ({"$ref": "#"}, {"$ref": "#"}),
+    ({"anyOf": [{"type": ["string", "null"]}, NULL]}, {"type": ["string", "null"]}),
+    ({"anyOf": [True, NULL]}, {}),
 ]
 """Different words for the same."""
 
@@ -166,6 +169,8 @@ def test_the_same_in_other_words_is_no_change(one: Any, other: Any, role: str) -
         (members(a=STRING), members(a={"anyOf": [STRING, members(b=STRING)]}), FINE, BREAKING),
         ({"type": "array", "prefixItems": [STRING]}, {"type": "array", "prefixItems": [STRING, STRING]}, MAY, MAY),
         (STRING, "no schema", MAY, MAY),
+        ({"const": "a"}, {"type": "string", "minLength": 1}, MAY, BREAKING),
+        ({"type": "string", "pattern": "^a"}, {"enum": ["a", "b"]}, BREAKING, MAY),
         ({"allOf": [members(a=STRING), members(b=STRING)]}, members(a=STRING, b=STRING), MAY, MAY),
         (members("a"), members("a", a=STRING), BREAKING, FINE),
     ],

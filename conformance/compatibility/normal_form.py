@@ -122,6 +122,17 @@ def bare(schema: Json) -> Json:
     return {word: value for word, value in schema.items() if word in ASSERTIONS}
 
 
+def values_of(schema: Schema) -> list[Json] | None:
+    """The values that a normal schema lists, also by naming types that have no others; None if it lists none."""
+    if isinstance(schema.get("enum"), list):
+        listed: list[Json] = schema["enum"]
+        return listed
+    types = named(schema["type"]) if "type" in schema else ANY
+    if types <= {"null", "boolean"}:
+        return [value for value in (None, True, False) if sort(value) in types]
+    return None
+
+
 def _referred(schema: Schema, root: Json) -> Schema:
     for _ in range(MAX_REFS):
         if "$ref" not in schema:
@@ -183,7 +194,9 @@ def _united(schema: Schema, word: str, root: Json) -> Schema:
     branches = [bare(normal(part, root)) for part in parts]
     if not all(isinstance(branch, dict) for branch in branches):
         return schema
-    union = _enumerated(branches) or _typed(branches)
+    if word == "anyOf" and {} in branches:
+        return {name: value for name, value in schema.items() if name != word}
+    union = _enumerated(branches) or _typed(branches, exclusive=word == "oneOf")
     if union is None:
         return schema
     return {**{name: value for name, value in schema.items() if name != word}, **union}
@@ -209,11 +222,14 @@ def _enumerated(branches: list[Schema]) -> Schema | None:
     return {"enum": list(listed.values())}
 
 
-def _typed(branches: list[Schema]) -> Schema | None:
+def _typed(branches: list[Schema], *, exclusive: bool) -> Schema | None:
     """Branches about different types, each with words about its own type only, as one schema of several types."""
     union: Schema = {}
     taken: frozenset[str] = frozenset()
     names: list[str] = []
+    if not exclusive and all(branch.keys() == {"type"} for branch in branches):
+        listed = (branch["type"] if isinstance(branch["type"], list) else [branch["type"]] for branch in branches)
+        return {"type": sorted({name for names in listed for name in names if isinstance(name, str)})}
     for branch in branches:
         if "type" not in branch or not branch.keys() <= {"type", *CONCERNS}:
             return None

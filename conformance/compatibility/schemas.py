@@ -12,6 +12,7 @@ from typing import Literal
 from conformance.compatibility.bounds import Bound, lower_bound, number, order, shown, upper_bound
 from conformance.compatibility.changes import Change, Kind, canonical, same, short, step
 from conformance.compatibility.normal_form import (
+    ANY,
     ASSERTIONS,
     COMPOSING,
     CONCERNS,
@@ -23,6 +24,7 @@ from conformance.compatibility.normal_form import (
     named,
     normal,
     sort,
+    values_of,
 )
 from conformance.model import Json
 
@@ -96,8 +98,7 @@ class _Comparison:
         if self._alternatives(old, new, place):
             self._remarks(old, new, place)
             return
-        if self._composition(before, after, place):
-            self._values(before, after, place)
+        if self._composition(before, after, place) and self._values(before, after, place):
             self._numbers(before, after, place)
             self._sizes(before, after, place)
             self._texts(before, after, place)
@@ -204,28 +205,38 @@ class _Comparison:
         elif after - before:
             self._wider(place, what)
 
-    def _values(self, old: Schema, new: Schema, place: str) -> None:
-        before, after = old.get("enum"), new.get("enum")
-        if not isinstance(before, list) and not isinstance(after, list):
+    def _values(self, old: Schema, new: Schema, place: str) -> bool:
+        """What values and types came and went; whether the rest can be compared."""
+        before, after = values_of(old), values_of(new)
+        if "enum" not in old and "enum" not in new:
             self._types(old, new, place)
-            return
-        if isinstance(before, list) and isinstance(after, list):
+            return True
+        if before is not None and after is not None:
             known, now = {canonical(value) for value in before}, {canonical(value) for value in after}
-            lost = [value for value in before if canonical(value) not in now]
-            won = [value for value in after if canonical(value) not in known]
+            self._gone_and_new(
+                [value for value in before if canonical(value) not in now],
+                [value for value in after if canonical(value) not in known],
+                place,
+            )
+            return "enum" in old and "enum" in new
+        listed, other = (before, new) if before is not None else (after, old)
+        types = named(other["type"]) if "type" in other else ANY
+        outside = [value for value in listed or () if sort(value) not in types]
+        if before is not None:
+            self._wider(place, "it is no longer limited to certain values")
+            self._gone_and_new(outside, [], place)
         else:
-            types = named(new["type"] if "type" in new else list(TYPES)) if after is None else frozenset()
-            lost = [value for value in before or () if sort(value) not in types]
-            types = named(old["type"] if "type" in old else list(TYPES)) if before is None else frozenset()
-            won = [value for value in after or () if sort(value) not in types]
-            if isinstance(before, list):
-                self._wider(place, "it is no longer limited to certain values")
-            else:
-                self._narrower(place, f"only certain values are left: {_several(after or [])}")
-        if lost:
-            self._narrower(place, f"these values are gone: {_several(lost)}")
-        if won:
-            self._wider(place, f"these values are new: {_several(won)}")
+            self._narrower(place, f"only certain values are left: {_several(after or [])}")
+            self._gone_and_new([], outside, place)
+        if set(bare(other)) - {"type"}:
+            self._undecided(place, "values that are listed on one side meet other limits on the other")
+        return False
+
+    def _gone_and_new(self, gone: list[Json], new: list[Json], place: str) -> None:
+        if gone:
+            self._narrower(place, f"these values are gone: {_several(gone)}")
+        if new:
+            self._wider(place, f"these values are new: {_several(new)}")
 
     def _numbers(self, old: Schema, new: Schema, place: str) -> None:
         common = self._common(old, new) & TYPES["number"]
