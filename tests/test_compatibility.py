@@ -209,6 +209,18 @@ def test_a_definition_used_in_many_places_is_compared_once() -> None:
     assert worst(doubling(NUMBER), doubling(INTEGER), "input") == BREAKING
 
 
+@pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
+def test_alternatives_that_refer_to_themselves_are_compared_and_the_comparison_ends(word: str) -> None:
+    def endless(leaf: Any) -> Any:
+        definitions: dict[str, Any] = {"x": {word: [{"$ref": "#/$defs/x"}, leaf]}, "d0": leaf}
+        for i in range(1, 60):
+            definitions[f"d{i}"] = {word: [{"$ref": f"#/$defs/d{i - 1}"}, {"$ref": f"#/$defs/d{i - 1}"}]}
+        return members(x={"$ref": "#/$defs/x"}, d={"$ref": "#/$defs/d59"}) | {"$defs": definitions}
+
+    assert worst(endless(NUMBER), endless(STRING), "input") in (MAY, BREAKING)
+    assert worst(endless(NUMBER), endless(NUMBER), "input") == SAME
+
+
 # -- snapshots
 
 

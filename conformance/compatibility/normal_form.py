@@ -39,12 +39,14 @@ ASSERTIONS = frozenset(
 )
 """The words that refuse values; all others are remarks, or definitions."""
 MAX_REFS = 32
+NESTED = 3
+"""Alternatives within alternatives that are brought together; references can nest them without end."""
 
 
-def normal(schema: Json, root: Json, *, unite: bool = True) -> Schema | None:
+def normal(schema: Json, root: Json, *, unite: int = NESTED) -> Schema | None:
     """An equivalent schema, with local references and unions resolved where that is certain; None if it is none.
 
-    Without `unite` its alternatives stay apart.
+    `unite` is how deep nested alternatives are brought together; with 0 they stay apart.
     """
     if isinstance(schema, bool):
         return {} if schema else {"not": {}}
@@ -53,16 +55,16 @@ def normal(schema: Json, root: Json, *, unite: bool = True) -> Schema | None:
     return _simplified(_referred(schema, root), root, unite)
 
 
-def _simplified(schema: Schema, root: Json, unite: bool) -> Schema:
+def _simplified(schema: Schema, root: Json, unite: int) -> Schema:
+    if not unite:
+        return _values(schema)
     parts = schema.get("allOf")
-    if isinstance(parts, list) and len(parts) == 1 and (part := normal(parts[0], root)) is not None:
+    if isinstance(parts, list) and len(parts) == 1 and (part := normal(parts[0], root, unite=unite - 1)) is not None:
         rest = {word: value for word, value in schema.items() if word != "allOf"}
         schema = _joined(rest, part) or schema
     schema = _values(schema)
-    if not unite:
-        return schema
     for word in ("anyOf", "oneOf"):
-        schema = _united(schema, word, root)
+        schema = _united(schema, word, root, unite - 1)
     return _values(schema)
 
 
@@ -187,11 +189,11 @@ def _values(schema: Schema) -> Schema:
     return {**schema, "enum": values}
 
 
-def _united(schema: Schema, word: str, root: Json) -> Schema:
+def _united(schema: Schema, word: str, root: Json, unite: int) -> Schema:
     parts = schema.get(word)
     if not isinstance(parts, list) or not parts or (ASSERTIONS & schema.keys()) - {word}:
         return schema
-    branches = [bare(normal(part, root)) for part in parts]
+    branches = [bare(normal(part, root, unite=unite)) for part in parts]
     if not all(isinstance(branch, dict) for branch in branches):
         return schema
     if word == "anyOf" and {} in branches:

@@ -112,7 +112,7 @@ class _Comparison:
 
     def _alternatives(self, old: Json, new: Json, place: str) -> bool:
         """Nothing but alternatives on both sides, of which some are new or some are gone: tell that."""
-        before, after = normal(old, self.roots[0], unite=False), normal(new, self.roots[1], unite=False)
+        before, after = normal(old, self.roots[0], unite=0), normal(new, self.roots[1], unite=0)
         for word in ("anyOf", "oneOf"):
             if set(bare(before)) == set(bare(after)) == {word}:
                 left, gone = self._left_and_gone((before or {})[word], (after or {})[word])
