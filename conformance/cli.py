@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from conformance.commands import catalogue
+from conformance.commands.diff import diff
 from conformance.commands.init import init
 from conformance.commands.wrong_use import wrong
 
@@ -37,6 +38,16 @@ Revisions = Annotated[
         metavar="DATE",
         help="Test this revision of the specification, and fail if the server does not speak it; newest: only the "
         "newest that it speaks. Repeatable. Default: every revision that the server speaks.",
+        rich_help_panel=CHOICE,
+    ),
+]
+Profiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Advise on what these clients need: claude, vscode, openai, gemini, cursor; registry: on what "
+        "directories of servers do. Repeatable.",
         rich_help_panel=CHOICE,
     ),
 ]
@@ -147,6 +158,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
         Path | None,
         typer.Option(metavar="DIR", help="Test the cases of your own in this folder too.", rich_help_panel=CHOICE),
     ] = None,
+    profile: Profiles = None,
     call_tools: Annotated[
         CallTools | None,
         typer.Option(
@@ -193,6 +205,12 @@ def run(  # noqa: PLR0913 - one parameter for each option
         Path | None,
         typer.Option(metavar="FILE", help="Write every frame as it goes, as JSON lines.", rich_help_panel=REPORTS),
     ] = None,
+    snapshot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write what the server offers, for mcp-conform diff.", rich_help_panel=REPORTS
+        ),
+    ] = None,
     verbose: Verbose = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
@@ -236,6 +254,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
             "only": only,
             "skip": skip,
             "cases": cases,
+            "profiles": profile,
             "call-tools": call_tools,
             "tools": call_tool,
             "jobs": jobs,
@@ -244,7 +263,11 @@ def run(  # noqa: PLR0913 - one parameter for each option
             "fail-on": "warning" if strict and fail_on in (None, "violation") else fail_on,
         }
         tested, options = settle(said, file)
-        files = {kind: path for kind, path in (("json", json), ("junit", junit), ("trace", trace)) if path}
+        files = {
+            kind: path
+            for kind, path in (("json", json), ("junit", junit), ("trace", trace), ("snapshot", snapshot))
+            if path
+        }
         servers = configured(config, name or ()) if config else tested
         plan = Plan(servers, replace(options, trace=trace is not None), files, verbose)
     except WrongUse as error:
@@ -260,6 +283,7 @@ def demo(
     list_faults: Annotated[bool, typer.Option("--list-faults", help="List the faults and exit.")] = False,
     revision: Revisions = None,
     only: Only = None,
+    profile: Profiles = None,
     verbose: Verbose = False,
 ) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
@@ -271,7 +295,7 @@ def demo(
             typer.echo(f"{row['name']:42} {row['text']}")
         return
     try:
-        _, options = settle({"revisions": revision, "only": only, "call-tools": "all"}, None)
+        _, options = settle({"revisions": revision, "only": only, "profiles": profile, "call-tools": "all"}, None)
         plan = Plan(reference(fault or ()), options, {}, verbose)
     except WrongUse as error:
         wrong(str(error))
@@ -295,3 +319,4 @@ def _run(plan: Plan) -> NoReturn:
 app.command("list")(catalogue.list_requirements)
 app.command()(catalogue.explain)
 app.command()(init)
+app.command()(diff)

@@ -75,6 +75,10 @@ class Connections:
             session.observers.append(observer)
         return session
 
+    def bare(self) -> Connections:
+        """Connections of their own to the same target, which is given neither variables nor headers."""
+        return Connections(replace(self.target, env={}, headers={}), self.limits, 0, self._watch)
+
     def release(self, session: Session) -> None:
         """The session is closed and forgotten, and a server that was started for it alone is ended.
 

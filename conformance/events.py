@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conformance.model import Frame, Report, Target
+from conformance.survey import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,16 @@ class RevisionAbsent:
 
     revision: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """What the target offers in `revision` is known; `server` as in RevisionFound."""
+
+    revision: str
+    transport: str
+    server: Mapping[str, str]
+    survey: Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,7 @@ Event = (
     | NotTested
     | RevisionFound
     | RevisionAbsent
+    | Surveyed
     | Planned
     | CaseEnded
     | Confirming

@@ -41,6 +41,7 @@ class Options:
     revisions: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
     policy: CallPolicy = field(default_factory=CallPolicy)
     limits: Limits = field(default_factory=Limits)
     jobs: int = 6

@@ -32,6 +32,7 @@ from conformance.model import (
 )
 from conformance.options import Options, UsageError
 from conformance.plan import isolated, plan
+from conformance.profiles import rules as profiles
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
 from conformance.selection import Selection, SelectionError, select
@@ -57,7 +58,12 @@ class Runner:
             raise UsageError(f"unknown revision {unknown[0]}; there are {known}")
         self.target = target
         self.options = options
-        self.requirements = {**load(), **options.own.requirements}
+        try:
+            rules = profiles.chosen(options.profiles)
+        except profiles.UnknownProfile as error:
+            raise UsageError(f"--profile: {error}") from None
+        self._advice = profiles.requirements(rules)
+        self.requirements = {**load(), **self._advice, **options.own.requirements}
         self.cases = (*cases(), *options.own.cases)
         self.selection = self._select()
         self._judging: dict[str, tuple[str, ...]] = {}
@@ -73,7 +79,7 @@ class Runner:
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
         self._connections = Connections(target, options.limits, options.jobs, self._watch if options.trace else None)
         self._connections.answers = options.answers
-        self._workshop = Workshop(self._connections, load_invariants(), probes())
+        self._workshop = Workshop(self._connections, load_invariants(), probes(), rules)
 
     # -- the straight line
 
@@ -215,6 +221,7 @@ class Runner:
             if state.main is None:
                 continue
             state.survey = self._workshop.survey(state, state.main)
+            yield events.Surveyed(state.revision.date, state.transport, state.server, state.survey)
             units = plan(self.selection.cases, state)
             total += sum(len(unit) for unit in units)
             for unit in units:
@@ -297,7 +304,7 @@ class Runner:
             return None
         with closing(stage), suppress(NotSpoken):
             stage.open()
-            if identifier == SURVEY:
+            if identifier == SURVEY or self._advice:
                 self._workshop.survey(state, stage)
         return ledger
 
@@ -321,7 +328,7 @@ class Runner:
         verdicts = [
             self._with_command(judge(requirement, facts), state)
             for requirement in self._reportable(state)
-            if requirement.id in by or requirement.id in self.options.own.requirements
+            if requirement.id in by or requirement.id in self._advice or requirement.id in self.options.own.requirements
         ]
         return Run(
             state.revision.date,
@@ -346,7 +353,8 @@ class Runner:
     def _with_command(self, judged: Judged, state: State) -> Judged:
         if judged.verdict is not Verdict.FAILED:
             return judged
-        return replace(judged, reproduce=self._command(state, judged.findings[0].case))
+        shown_by = judged.requirement.id if judged.requirement.id in self._advice else judged.findings[0].case
+        return replace(judged, reproduce=self._command(state, shown_by))
 
     def _command(self, state: State, case: str) -> str:
         target, options = self.target, self.options
@@ -360,6 +368,8 @@ class Runner:
         for mention in options.mentions:
             if mention.where == "--call-tool" and (not options.shared or mention.name in self.listed("tool")):
                 words += ["--call-tool", mention.name]
+        for profile in options.profiles:
+            words += ["--profile", profile]
         if target.cwd and not options.named_by:
             words += ["--cwd", target.cwd]
         if options.limits.answer != Limits().answer:

@@ -112,6 +112,7 @@ def _options(said: Said, file: TargetFile) -> Options:
         revisions=tuple(chosen("revisions", ())),
         only=tuple(chosen("only", ())),
         skip=tuple(chosen("skip", ())),
+        profiles=tuple(chosen("profiles", ())),
         policy=CallPolicy(mode, (*named, *tools)),
         limits=Limits(start=chosen("start-timeout", Limits().start), answer=chosen("timeout", Limits().answer)),
         jobs=chosen("jobs", Options().jobs),

@@ -56,7 +56,10 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list."""
+    """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list.
+
+    `unread` are the lists that the server declared and did not give, or not to the end.
+    """
 
     capabilities: Json
     policy: CallPolicy
@@ -65,6 +68,7 @@ class Survey:
     templates: tuple[Json, ...] = ()
     prompts: tuple[Json, ...] = ()
     pages: tuple[tuple[str, int], ...] = ()
+    unread: tuple[str, ...] = ()
     samples: Samples = field(default_factory=Samples)
 
     def arguments_for(self, tool: Json) -> dict[str, Json]:
@@ -155,17 +159,20 @@ def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
     survey = Survey(session.capabilities, policy, samples=samples)
     found: dict[str, tuple[Json, ...]] = {}
     pages: list[tuple[str, int]] = []
+    unread: list[str] = []
     for name, (method, member) in LISTS.items():
         if not survey.declares("resources" if name == "templates" else name):
             continue
         items: list[Json] = []
         count = 0
-        for _call, page in walk(session, method, member):
+        for call, page in walk(session, method, member):
             items += page
             count += 1
+            if name not in unread and not (isinstance(call.result, dict) and isinstance(call.result.get(member), list)):
+                unread.append(name)
         found[name] = tuple(items)
         pages.append((name, count))
-    return Survey(session.capabilities, policy, pages=tuple(pages), samples=samples, **found)
+    return Survey(session.capabilities, policy, pages=tuple(pages), unread=tuple(unread), samples=samples, **found)
 
 
 class Unavailable(Exception):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from conformance.cases import Case
@@ -16,6 +17,9 @@ from conformance.ledger import Ledger
 from conformance.model import Json
 from conformance.player import play
 from conformance.probes import Bench, Probe
+from conformance.profiles.checks import Seen
+from conformance.profiles.judge import judge
+from conformance.profiles.rules import Rule
 from conformance.revisions import BY_DATE, Revision
 from conformance.session import NotSpoken, Session
 from conformance.survey import CallPolicy, Samples, Survey, take
@@ -62,6 +66,7 @@ class Stage:
     ) -> None:
         self.session = session
         self.ledger = ledger
+        self.took = 0.0
         self._connections = connections
         self._watching = [invariant(session, ledger) for invariant in invariants]
         session.observers[:0] = self._watching
@@ -76,7 +81,8 @@ class Stage:
         self.enter(OPENING)
         began = time.monotonic()
         self.session.open()
-        return time.monotonic() - began
+        self.took = time.monotonic() - began
+        return self.took
 
     def close(self) -> None:
         """Close the session and let the invariants judge its end. Idempotent."""
@@ -98,11 +104,12 @@ Report = Callable[[str, str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What units need to be played: connections, checks, and whom to tell."""
+    """What units need to be played: connections, checks, and the rules for clients that the user named."""
 
     connections: Connections
     invariants: tuple[type[Invariant], ...]
     probes: Mapping[str, Probe]
+    rules: tuple[Rule, ...] = ()
 
     def stage(self, revision: Revision, client: Json, ledger: Ledger, own_process: bool) -> Stage:
         """A stage with a session that has said nothing yet. Raises StartError."""
@@ -110,11 +117,30 @@ class Workshop:
         return Stage(session, ledger, self.invariants, self.connections)
 
     def survey(self, state: State, stage: Stage) -> Survey:
-        """Take the survey on an open stage."""
+        """Take the survey on an open stage, and judge it by the rules for clients."""
         stage.enter(SURVEY)
         survey = take(stage.session, state.policy, state.samples)
         stage.session.header_arguments = survey.header_arguments
+        if self.rules:
+            target = self.connections.target
+            given = bool(target.env or target.headers)
+            judge(
+                self.rules,
+                Seen(stage.session, survey, stage.took, given, lambda: self._bare(state.revision)),
+                stage.ledger,
+            )
         return survey
+
+    @contextmanager
+    def _bare(self, revision: Revision) -> Iterator[Session]:
+        """A session, not yet open, with a server that was given neither variables nor headers. Raises StartError."""
+        connections = self.connections.bare()
+        try:
+            session = connections.session(revision)
+            yield session
+            session.close()
+        finally:
+            connections.close()
 
     def play(
         self, state: State, cases: Iterable[Case], tell: Report, stage: Stage | None = None, keep: bool = True

@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
-    ["ledger", "requirements", "wire_schemas", "json_files", "variables"],
+    ["ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
     ["secrets"],
     ["target"],
     ["client_configs"],
@@ -18,10 +18,10 @@ LINE = [
     ["answers", "arguments", "messages", "trace"],
     ["session"],
     ["eras", "survey"],
-    ["expect"],
+    ["expect", "snapshot"],
     ["cases"],
     ["selection", "invariants", "probes"],
-    ["fuzz"],
+    ["fuzz", "profiles"],
     ["player"],
     ["connections"],
     ["units"],

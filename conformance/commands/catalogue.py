@@ -21,15 +21,19 @@ def list_requirements(
     import json
 
     from conformance.checks import checks
-    from conformance.reporters.catalogue import entry, listing
+    from conformance.profiles import rules as profiles
+    from conformance.reporters.catalogue import advice, entry, listing
     from conformance.reporters.catalogue import state as state_of
     from conformance.requirements import load
     from conformance.revisions import BY_DATE
 
     requirements, by = load(), checks()
+    rules = profiles.load()[1]
     areas = list(dict.fromkeys(requirement.area for requirement in requirements.values()))
-    if area and area not in areas:
-        wrong(f"there is no area {area!r}; there are {', '.join(areas)}")
+    if area == profiles.AREA:
+        requirements, by = profiles.requirements(rules), profiles.checked_by(rules)
+    elif area and area not in areas:
+        wrong(f"there is no area {area!r}; there are {', '.join([*areas, profiles.AREA])}")
     if revision and revision not in BY_DATE:
         wrong(f"unknown revision {revision}; there are {', '.join(BY_DATE)}")
     chosen = [
@@ -43,6 +47,8 @@ def list_requirements(
         typer.echo(json.dumps([entry(requirement, by) for requirement in chosen], indent=2))
     else:
         typer.echo(listing(chosen, by))
+        if not area and state is None:
+            typer.echo(advice(profiles.requirements(rules).values(), profiles.checked_by(rules)))
 
 
 def explain(
@@ -58,15 +64,17 @@ def explain(
 
     from conformance.checks import checks
     from conformance.front import faults
+    from conformance.profiles import rules as profiles
     from conformance.reporters.catalogue import explanation, target_file_keys
     from conformance.requirements import load
 
-    known = load()
     if requirement == "target-file":
         typer.echo(target_file_keys())
         return
+    rules = profiles.load()[1]
+    known = {**load(), **profiles.requirements(rules)}
     if requirement not in known:
         near = difflib.get_close_matches(requirement, known, n=3, cutoff=0.5)
         near = near or [identifier for identifier in known if identifier.endswith(f"/{requirement}")]
         wrong(f"there is no requirement {requirement!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    typer.echo(explanation(known[requirement], checks(), faults()))
+    typer.echo(explanation(known[requirement], {**checks(), **profiles.checked_by(rules)}, faults()))

@@ -23,6 +23,7 @@ REPORTERS = {
     "json": ("json_report", "JsonReporter"),
     "junit": ("junit", "JunitReporter"),
     "trace": ("trace", "TraceReporter"),
+    "snapshot": ("snapshot", "SnapshotReporter"),
 }
 """Reporters that write a file: the option's name → module and class; imported only when asked for."""
 

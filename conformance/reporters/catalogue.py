@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from conformance.data import SCHEMAS
-from conformance.model import Json, Requirement
+from conformance.model import Basis, Json, Requirement
 
 CHECKED, UNOBSERVABLE, NOT_YET = "checked", "unobservable", "not yet"
 STATES = (CHECKED, UNOBSERVABLE, NOT_YET)
@@ -54,11 +54,19 @@ def listing(requirements: Sequence[Requirement], checks: Checks) -> str:
     return "\n".join(lines)
 
 
+def advice(rules: Iterable[Requirement], checks: Checks) -> str:
+    """The rules for clients: they are no requirements of the specification, and not among their number."""
+    rows = [(rule, ", ".join(checks[rule.id])) for rule in rules]
+    width = max(len(rule.id) for rule, _ in rows)
+    return "\n".join(["", "advice for clients, with --profile", *(f"  {rule.id:{width}}  {how}" for rule, how in rows)])
+
+
 def explanation(requirement: Requirement, checks: Checks, faults: Iterable[Json]) -> str:
     """All that is known of one requirement. `faults` are rows of the reference server's list of faults."""
     lines = [requirement.id, "", *textwrap.wrap(_flat(requirement.text), 100), ""]
-    for revision, level in requirement.levels.items():
-        lines.append(f"  {revision}  {level}, {requirement.bases[revision]}")
+    whatever = Basis.CLIENT in requirement.bases.values()
+    for revision, level in list(requirement.levels.items())[: 1 if whatever else None]:
+        lines.append(f"  {'any revision' if whatever else revision}  {level}, {requirement.bases[revision]}")
         lines += [f"              {url}" for url in requirement.urls[revision]]
     if requirement.transports:
         lines += ["", f"Concerns only {', '.join(requirement.transports)}."]
@@ -69,8 +77,9 @@ def explanation(requirement: Requirement, checks: Checks, faults: Iterable[Json]
         lines += ["", *textwrap.wrap(f"Caution: {_flat(requirement.caution)}", 100)]
     breaking = [fault for fault in faults if requirement.id in fault["requirements"][:1]]
     if breaking:
+        options = "".join(f" --{name}" for name in checks.get(requirement.id, ())[:1] if whatever)
         lines += ["", "Faults of the reference server that prove that the check can fail:"]
-        lines += [f"  mcp-conform demo --fault {fault['name']}    ({fault['text']})" for fault in breaking]
+        lines += [f"  mcp-conform demo --fault {fault['name']}{options}    ({fault['text']})" for fault in breaking]
     return "\n".join(lines)
 
 

@@ -53,7 +53,7 @@ def as_json(report: Report) -> Json:
         data["problem"] = report.problem
     if report.problems:
         data["problems"] = dict(report.problems)
-    return _clean(data, DEPTH)
+    return readable(data)
 
 
 def _target(target: Target) -> Json:
@@ -111,7 +111,7 @@ def _frame(frame: Frame) -> Json:
     return {"origin": frame.origin, "channel": frame.channel, "at": round(frame.at, 6), "text": text}
 
 
-def _clean(value: Json, depth: int) -> Json:
+def readable(value: Json, depth: int = DEPTH) -> Json:
     """What any JSON parser reads: surrogates escaped, no NaN, not too deep."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
@@ -120,7 +120,7 @@ def _clean(value: Json, depth: int) -> Json:
     if isinstance(value, dict | list) and depth == 0:
         return "… (nested too deep)"
     if isinstance(value, dict):
-        return {_clean(name, depth): _clean(member, depth - 1) for name, member in value.items()}
+        return {readable(name, depth): readable(member, depth - 1) for name, member in value.items()}
     if isinstance(value, list):
-        return [_clean(element, depth - 1) for element in value]
+        return [readable(element, depth - 1) for element in value]
     return value

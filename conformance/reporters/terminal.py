@@ -177,17 +177,20 @@ class TerminalReporter:
             return
         self._line("\nAdvice", "bold")
         for block in found:
-            finding = block.items[0].finding
-            self._out.print(
-                Text.assemble(
-                    (f"  {block.judged.requirement.id}", STYLES[Severity.ADVICE]),
-                    f": {visible(shortened(finding.message, 300))}",
-                    (f" (in {', '.join(block.runs)})", STYLES[Severity.ADVICE]),
+            shown = block.items if self._verbose else block.items[:FINDINGS]
+            for item in shown:
+                self._out.print(
+                    Text.assemble(
+                        (f"  {block.judged.requirement.id}", STYLES[Severity.ADVICE]),
+                        f": {visible(shortened(item.finding.message, 300))}",
+                        (f" (in {', '.join(item.runs)})", STYLES[Severity.ADVICE]),
+                    )
                 )
-            )
-            if self._verbose:
-                for frame in finding.frames[-FRAMES:]:
-                    self._line(f"    {frame_line(frame)}")
+                if self._verbose:
+                    for frame in item.finding.frames[-FRAMES:]:
+                        self._line(f"    {frame_line(frame)}")
+            if len(shown) < len(block.items):
+                self._line(f"    … and {len(block.items) - len(shown)} more; --verbose shows all", "bright_black")
 
     def _reasons(self, title: str, reasons: Mapping[str, list[str]]) -> None:
         if not reasons:

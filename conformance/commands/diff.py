@@ -1,0 +1,108 @@
+"""What changed between two snapshots, or between two reports: `diff`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conformance.commands.wrong_use import wrong
+
+if TYPE_CHECKING:
+    from conformance.compatibility.changes import Change
+    from conformance.compatibility.findings import Difference
+    from conformance.model import Json
+
+FORMAT = 1
+
+
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="A snapshot, or a JSON report.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="A later one of the same kind.")],
+    strict: Annotated[bool, typer.Option("--strict", help="What may break counts as breaking.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare two snapshots or two JSON reports.
+
+    Snapshots: which changes break clients, and which do not. Reports: which findings are new, mended or unchanged.
+
+    Exit status: 0 nothing breaks, no new violation; 1 something does; 2 wrong use.
+    """
+    from conformance.commands.written import read
+
+    (kind, before), (other, after) = read(old), read(new)
+    if kind != other:
+        wrong(f"{old} is a {kind} and {new} is a {other}: both must be of the same kind")
+    if kind == "snapshot":
+        from conformance.compatibility.surface import compare_snapshots
+
+        status = _tell_changes(compare_snapshots(before, after), strict, as_json)
+    else:
+        if strict:
+            wrong("--strict: only snapshots have changes that may break")
+        from conformance.compatibility.findings import compare_reports
+
+        status = _tell_findings(compare_reports(before, after), as_json)
+    raise typer.Exit(status)
+
+
+def _tell_changes(changes: list[Change], strict: bool, as_json: bool) -> int:
+    from conformance.compatibility.changes import Kind
+
+    counts = {kind: sum(change.kind is kind for change in changes) for kind in Kind}
+    status = 1 if counts[Kind.BREAKING] or (strict and counts[Kind.UNDECIDED]) else 0
+    if as_json:
+        rows = [{"kind": c.kind, "item": c.item, "place": c.place, "what": c.what} for c in changes]
+        _print_json({"compared": "snapshots", "changes": rows, "counts": counts, "exit": status})
+        return status
+    for kind in Kind:
+        _section(
+            kind.capitalize(),
+            (f"{c.item}{f' at {c.place}' if c.place else ''}: {c.what}" for c in changes if c.kind is kind),
+        )
+    numbers = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+    _end(f"{numbers}." if changes else "Nothing changed.", status)
+    return status
+
+
+def _tell_findings(differences: list[Difference], as_json: bool) -> int:
+    from conformance.compatibility.findings import STATES
+
+    status = 1 if any(difference.fails for difference in differences) else 0
+    found = {state: [d for d in differences if d.state == state] for state in STATES}
+    if as_json:
+        rows = {
+            state: [
+                {"run": d.run, "requirement": d.requirement, "severity": d.severity, "message": d.message} for d in each
+            ]
+            for state, each in found.items()
+        }
+        counts = {state: len(each) for state, each in found.items()}
+        _print_json({"compared": "reports", **rows, "counts": counts, "exit": status})
+        return status
+    titles = {"untested": "Not there, but its requirement was not put to the test"}
+    for state, each in found.items():
+        lines = (f"{d.severity} {d.requirement} ({d.run}): {d.message}" for d in each)
+        _section(titles.get(state, state.capitalize()), lines)
+    _end(", ".join(f"{len(each)} {state}" for state, each in found.items()) + ".", status)
+    return status
+
+
+def _section(title: str, lines: Iterable[str]) -> None:
+    from conformance.reporters.words import shortened, visible
+
+    told = [f"  {visible(shortened(line, 600))}" for line in lines]
+    if told:
+        typer.echo("\n".join([title, *told, ""]))
+
+
+def _end(numbers: str, status: int) -> None:
+    typer.echo(f"{numbers} Exit status {status}.")
+
+
+def _print_json(data: Json) -> None:
+    import json
+
+    typer.echo(json.dumps({"diff": FORMAT, **data}, indent=2))

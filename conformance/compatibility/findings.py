@@ -1,0 +1,81 @@
+"""Which findings of one report are new in another, which are mended, and which are still there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from conformance.model import Json, Severity
+
+STATES = ("new", "mended", "unchanged", "untested")
+TESTED = ("passed", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A finding and what became of it: one of STATES; `untested` means that its requirement was not tested again."""
+
+    state: str
+    run: str
+    requirement: str
+    severity: str
+    message: str
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is a new violation."""
+        return self.state == "new" and self.severity == Severity.VIOLATION
+
+
+def compare_reports(old: Json, new: Json) -> list[Difference]:
+    """What became of each finding, in the order of STATES.
+
+    A finding is the same if run, requirement and message are. Runs are the same if revision, transport and server are,
+    or, where nothing else is, revision and transport: a server may have changed its name.
+    """
+    pairs = [*_pairs(old["runs"], new["runs"])]
+    found = [difference for before, after in pairs for difference in _compare(before, after)]
+    return sorted(found, key=lambda difference: STATES.index(difference.state))
+
+
+def _pairs(old: list[Json], new: list[Json]) -> Iterator[tuple[Json, Json]]:
+    left = list(old)
+    pairs: dict[int, Json] = {}
+    for key in (_named, _unnamed):
+        for i, run in enumerate(new):
+            if i not in pairs and (mine := next((other for other in left if key(other) == key(run)), None)) is not None:
+                pairs[i] = mine
+                left.remove(mine)
+    for i, run in enumerate(new):
+        yield pairs.get(i), run
+    for run in left:
+        yield run, None
+
+
+def _named(run: Json) -> tuple[str, ...]:
+    return (*_unnamed(run), str(run.get("server", {}).get("name", "")))
+
+
+def _unnamed(run: Json) -> tuple[str, ...]:
+    return run["revision"], run["transport"]
+
+
+def _compare(old: Json, new: Json) -> Iterator[Difference]:
+    before, after = _findings(old), _findings(new)
+    verdicts = {each["requirement"]: each["verdict"] for each in new["verdicts"]} if new else {}
+    run = " ".join(_unnamed(new or old))
+    for (requirement, message), severity in after.items():
+        state = "unchanged" if (requirement, message) in before else "new"
+        yield Difference(state, run, requirement, severity, message)
+    for (requirement, message), severity in before.items():
+        if (requirement, message) not in after:
+            state = "mended" if verdicts.get(requirement) in TESTED else "untested"
+            yield Difference(state, run, requirement, severity, message)
+
+
+def _findings(run: Json) -> Mapping[tuple[str, str], str]:
+    return {
+        (verdict["requirement"], finding["message"]): str(verdict["severity"])
+        for verdict in (run["verdicts"] if run else ())
+        for finding in verdict["findings"]
+    }
