@@ -162,7 +162,7 @@ class Finding:
 
     `ceiling` softens the severity that level and basis give; it never hardens it. `confirmed` is None until the
     case has been put to the test again, alone, on a fresh server. `occurrences` counts like findings folded into
-    this one.
+    this one. `diagnosis` says what probably is behind it and `hint` how to mend that; empty if nothing is known.
     """
 
     requirement: str
@@ -174,6 +174,8 @@ class Finding:
     ceiling: Severity | None = None
     confirmed: bool | None = None
     occurrences: int = 1
+    diagnosis: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +216,8 @@ class Report:
     """All that one call of `mcp-conform` learned; every view is made from it.
 
     `started` is an ISO 8601 time in UTC. `complete` is false if the run was interrupted. `notes` are remarks about
-    the target as a whole, such as revisions that it does not speak. `problem` says why nothing could be tested.
+    the target as a whole, such as revisions that it does not speak. `problem` says why nothing could be tested,
+    `diagnosis` what probably is behind that, and `hint` how to mend it.
     """
 
     target: Target
@@ -226,4 +229,6 @@ class Report:
     exit: int
     notes: tuple[str, ...] = ()
     problem: str = ""
+    diagnosis: str = ""
+    hint: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -55,7 +55,8 @@ class Conformance(pytest.Collector):
         """One item for each requirement put to the test, in each revision."""
         report = self._test()
         if report.problem and not report.runs:
-            raise pytest.UsageError(f"mcp-conform: {report.problem}")
+            told = ". ".join(part for part in (report.problem, report.diagnosis, report.hint) if part)
+            raise pytest.UsageError(f"mcp-conform: {told}")
         for run in report.runs:
             for judged in run.verdicts:
                 name = f"{run.revision}::{run.transport}::{judged.requirement.id}"

@@ -17,6 +17,7 @@ from conformance.cases import Case
 from conformance.checks import cases, checks, judged_by_invariants, probes
 from conformance.connections import Connections
 from conformance.detection import Attempt, attempts, discard, judge_offers
+from conformance.folklore import explained, of_problem
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
 from conformance.model import (
@@ -125,6 +126,7 @@ class Runner:
         from conformance import __version__
 
         runs = tuple(self._conclude(state) for state in self._states)
+        diagnosis, hint = of_problem(self._problem) if self._problem else ("", "")
         report = Report(
             target=self.target,
             version=__version__,
@@ -135,6 +137,8 @@ class Runner:
             exit=0,
             notes=tuple(self._notes),
             problem=self._problem,
+            diagnosis=diagnosis,
+            hint=hint,
             counts=counts(runs),
         )
         return replace(report, exit=exit_status(report, self.options.fail_on))
@@ -175,7 +179,7 @@ class Runner:
             self._connections.listen_for(QUIET_STARTS * max(state.startup for state in self._states))
         if not self._states:
             judge_offers(failed)
-        for tried, ledger in zip(failed, pool.map(discard, failed), strict=True):
+        for tried, ledger in zip(failed, pool.map(lambda tried: discard(tried, self._begin), failed), strict=True):
             if not self._states and ledger.findings:
                 self._states.append(self._failed_state(tried, ledger))
             self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
@@ -315,7 +319,7 @@ class Runner:
             state.blocked_by or ("" if self._complete else INTERRUPTED),
         )
         verdicts = [
-            self._with_command(judge(requirement, facts), state)
+            self._completed(judge(requirement, facts), state)
             for requirement in self._reportable(state)
             if requirement.id in by
         ]
@@ -338,10 +342,12 @@ class Runner:
             ):
                 yield requirement
 
-    def _with_command(self, judged: Judged, state: State) -> Judged:
+    def _completed(self, judged: Judged, state: State) -> Judged:
+        """With the command that shows the failure again, and what probably is behind it."""
         if judged.verdict is not Verdict.FAILED:
             return judged
-        return replace(judged, reproduce=self._command(state, judged.findings[0].case))
+        findings = tuple(map(explained, judged.findings))
+        return replace(judged, findings=findings, reproduce=self._command(state, findings[0].case))
 
     def _command(self, state: State, case: str) -> str:
         target, options = self.target, self.options

@@ -12,10 +12,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 
+STYLE: dict[str, Any] = {"indent": None, "flush": True}
+"""How messages are written."""
+
+
 def say(message: Any) -> None:
     """Write one message."""
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+    print(json.dumps(message, indent=STYLE["indent"]), flush=STYLE["flush"])
 
 
 def answer(message: dict[str, Any]) -> None:
@@ -79,6 +82,33 @@ def content_length() -> None:
             body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {}}).encode()
             sink.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
             sink.flush()
+
+
+def lsp_answers() -> None:
+    """Read lines, but answer as the Language Server Protocol does, in headers and a body without newline."""
+    for line in sys.stdin:
+        message = json.loads(line)
+        body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {}})
+        sys.stdout.write(f"Content-Length: {len(body)}\r\n\r\n{body}")
+        sys.stdout.flush()
+
+
+def pretty() -> None:
+    """Answer with indentation."""
+    STYLE["indent"] = 2
+    serve()
+
+
+def buffered() -> None:
+    """Never flush stdout."""
+    STYLE["flush"] = False
+    serve()
+
+
+def starts_slowly() -> None:
+    """Begin to read long after a short limit for the start, as the first start of a package does."""
+    time.sleep(4)
+    serve()
 
 
 def stderr_flood() -> None:

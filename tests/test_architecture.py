@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
-    ["ledger", "requirements", "wire_schemas"],
+    ["folklore", "ledger", "requirements", "wire_schemas"],
     ["secrets"],
     ["target"],
     ["transports"],

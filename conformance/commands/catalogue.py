@@ -50,6 +50,7 @@ def explain(requirement: Annotated[str, typer.Argument(metavar="ID", help="For e
     import difflib
 
     from conformance.checks import checks
+    from conformance.folklore import about
     from conformance.front import faults
     from conformance.reporters.catalogue import explanation
     from conformance.requirements import load
@@ -59,4 +60,4 @@ def explain(requirement: Annotated[str, typer.Argument(metavar="ID", help="For e
         near = difflib.get_close_matches(requirement, known, n=3, cutoff=0.5)
         near = near or [identifier for identifier in known if identifier.endswith(f"/{requirement}")]
         wrong(f"there is no requirement {requirement!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    typer.echo(explanation(known[requirement], checks(), faults()))
+    typer.echo(explanation(known[requirement], checks(), faults(), about(requirement)))

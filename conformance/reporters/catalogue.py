@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+from conformance.folklore import Folklore
 from conformance.model import Json, Requirement
 
 CHECKED, UNOBSERVABLE, NOT_YET = "checked", "unobservable", "not yet"
@@ -52,7 +53,9 @@ def listing(requirements: Sequence[Requirement], checks: Checks) -> str:
     return "\n".join(lines)
 
 
-def explanation(requirement: Requirement, checks: Checks, faults: Iterable[Json]) -> str:
+def explanation(
+    requirement: Requirement, checks: Checks, faults: Iterable[Json], folklore: Iterable[Folklore] = ()
+) -> str:
     """All that is known of one requirement. `faults` are rows of the reference server's list of faults."""
     lines = [requirement.id, "", *textwrap.wrap(_flat(requirement.text), 100), ""]
     for revision, level in requirement.levels.items():
@@ -65,6 +68,9 @@ def explanation(requirement: Requirement, checks: Checks, faults: Iterable[Json]
     lines += ["", f"Checked by: {_how(requirement, checks)}"]
     if requirement.caution:
         lines += ["", *textwrap.wrap(f"Caution: {_flat(requirement.caution)}", 100)]
+    for number, row in enumerate(folklore):
+        lines += ["", "Often behind it:"] if number == 0 else []
+        lines += textwrap.wrap(f"{row.diagnosis} {row.hint}", 100, initial_indent="  ", subsequent_indent="    ")
     breaking = [fault for fault in faults if requirement.id in fault["requirements"][:1]]
     if breaking:
         lines += ["", "Faults of the reference server that prove that the check can fail:"]

@@ -10,7 +10,7 @@ from junit_xml import TestCase, TestSuite, to_xml_report_string
 from conformance.events import Event, Finished
 from conformance.model import Judged, Report, Run, Verdict
 from conformance.reporters.report_file import ReportFile
-from conformance.reporters.words import finding_text, shortened, visible
+from conformance.reporters.words import finding_text, folklore, shortened, visible
 from conformance.verdicts import outcome
 
 
@@ -79,7 +79,8 @@ def _tell(case: TestCase, judged: Judged, fail_on: str) -> None:
 def _problem(report: Report) -> TestSuite:
     """Nothing could be tested: a suite with one error, since a suite without tests counts as success."""
     case = TestCase("the server can be tested", "mcp-conform", report.seconds)
-    case.add_error_info(visible(report.problem) or "the run was interrupted", error_type="untested")
+    told = "\n".join(f"{label}: {line}" for label, line in folklore(report))
+    case.add_error_info(visible(report.problem) or "the run was interrupted", told or None, error_type="untested")
     return TestSuite("mcp-conform", [case], timestamp=_timestamp(report), properties=_about(report))
 
 

@@ -15,7 +15,7 @@ from conformance.events import CaseEnded, Event, Finished, Planned, RevisionAbse
 from conformance.model import Report, Run, Severity, Verdict
 from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, named
 from conformance.reporters.progress import ProgressLine
-from conformance.reporters.words import counted, facts, frame_line, shortened, standing, visible
+from conformance.reporters.words import counted, facts, folklore, frame_line, shortened, standing, visible
 
 STYLES = {Severity.VIOLATION: "bold red", Severity.WARNING: "yellow", Severity.ADVICE: "bright_black"}
 WIDTH = 110
@@ -161,6 +161,8 @@ class TerminalReporter:
                     (f" (in {', '.join(block.runs)})", STYLES[Severity.ADVICE]),
                 )
             )
+            for label, line in folklore(finding):
+                self._line(f"    {label:9} {line}")
             if self._verbose:
                 for frame in finding.frames[-FRAMES:]:
                     self._line(f"    {frame_line(frame)}")
@@ -177,6 +179,8 @@ class TerminalReporter:
         self._line("")
         if report.problem:
             self._line(f"Not tested: {visible(report.problem)}", "bold red")
+            for label, line in folklore(report):
+                self._line(f"  {label:9} {line}")
         if not report.complete and not report.problem:
             self._line("Interrupted: this is what was learned until then.", "bold yellow")
         counts = report.counts

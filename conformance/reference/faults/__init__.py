@@ -35,6 +35,7 @@ AREAS = (
     "subscriptions",
     "http",
     "headers",
+    "folklore",
 )
 
 
