@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from conformance.expect import shorten
 from conformance.ledger import Ledger
+from conformance.messages import parse
 from conformance.model import Limits
 from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, Revision
 from conformance.session import Call, NotSpoken
@@ -106,15 +107,22 @@ def _circumstances(stage: Stage) -> str:
     session = stage.session
     if not session.alive or session.transport.name != "stdio":
         return ""
-    if begun := session.transport.unfinished():
+    heard = _heard(stage)
+    begun = session.transport.unfinished()
+    if begun and not heard and parse(begun)[1]:
+        return "; it wrote a whole message without a newline at its end"
+    if begun:
         return f"; it began a line and did not end it: {begun[:100].decode('utf-8', 'backslashreplace')}"
     said = [line for line in session.transport.stderr().splitlines() if line.strip()][-3:]
-    heard = any(frame.origin == "target" for frame in session.trace)
     if not heard and _reads_content_length(stage):
         return (
             "; it wants Content-Length headers, as the Language Server Protocol does: MCP frames messages by newlines"
         )
     return f"; its stderr ends with: {' | '.join(said)[-600:]}" if said else "; its stderr is empty"
+
+
+def _heard(stage: Stage) -> bool:
+    return any(frame.origin == "target" for frame in stage.session.trace)
 
 
 def _reads_content_length(stage: Stage) -> bool:
@@ -232,6 +240,6 @@ def _answers_at_end(failed: Attempt, asked: Call, begin: Begin, patience: float)
     session.unwatch()
     call = session.send(asked.method, asked.params)
     session.listen(patience, until=call)
-    early = call.done
+    early = call.done or session.transport.unfinished() or _heard(stage)
     stage.close()
     return bool(call.answers) and not early

@@ -12,13 +12,20 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 
-STYLE: dict[str, Any] = {"indent": None, "flush": True}
-"""How messages are written."""
+STYLE: dict[str, Any] = {"indent": None, "header": False, "stdout": None, "end": "\n"}
+"""How messages are written: with indentation, in the framing of another protocol, into a buffer that nobody flushes."""
 
 
 def say(message: Any) -> None:
     """Write one message."""
-    print(json.dumps(message, indent=STYLE["indent"]), flush=STYLE["flush"])
+    text = json.dumps(message, indent=STYLE["indent"]) + STYLE["end"]
+    if STYLE["header"]:
+        text = f"Content-Length: {len(text.rstrip())}\r\n\r\n{text.rstrip()}"
+    if STYLE["stdout"] is not None:
+        STYLE["stdout"].write(text)
+        return
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def answer(message: dict[str, Any]) -> None:
@@ -86,11 +93,14 @@ def content_length() -> None:
 
 def lsp_answers() -> None:
     """Read lines, but answer as the Language Server Protocol does, in headers and a body without newline."""
-    for line in sys.stdin:
-        message = json.loads(line)
-        body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {}})
-        sys.stdout.write(f"Content-Length: {len(body)}\r\n\r\n{body}")
-        sys.stdout.flush()
+    STYLE["header"] = True
+    serve()
+
+
+def no_newline() -> None:
+    """Answer without a newline after the message."""
+    STYLE["end"] = ""
+    serve()
 
 
 def pretty() -> None:
@@ -101,7 +111,7 @@ def pretty() -> None:
 
 def buffered() -> None:
     """Never flush stdout."""
-    STYLE["flush"] = False
+    STYLE["stdout"] = os.fdopen(1, "w")
     serve()
 
 

@@ -5,53 +5,210 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from functools import cache
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import folklore_faults
 import pytest
 
-from conformance.data import SCHEMAS
-from conformance.folklore import TABLE, about, explained, of_problem, table
-from conformance.model import Finding, Frame
+from conformance.folklore import Folklore, about, table
 from conformance.requirements import load
 from conformance.yaml_files import FileError
 
 BAD = Path(__file__).resolve().parent / "bad_servers.py"
 REFERENCE = f"{sys.executable} -m conformance.reference"
-HTTP = ("--url", "http://127.0.0.1:{port}/mcp")
+ROWS = {row.id: row for row in table()}
+OPENING, SURVEY = "session/opening", "session/survey"
+STDOUT = "transport-stdio/stdout-only-messages"
+LINES = "transport-stdio/no-embedded-newlines"
+ECHOED = "jsonrpc/response-id-echoed"
+ONCE = "jsonrpc/every-request-answered-once"
+SILENT = "jsonrpc/notification-never-answered"
 
-FAULTS = {
-    "banner": ("greeting-on-stdout", "transport-stdio/stdout-only-messages", "session/opening"),
-    "greets-with-braces": ("braces-as-greeting", "jsonrpc/valid-messages", "session/opening"),
-    "dotenv-on-stdout": ("dotenv-banner", "transport-stdio/stdout-only-messages", "session/opening"),
-    "logs-on-stdout": ("log-on-stdout", "transport-stdio/stdout-only-messages", "tools"),
-    "content-length-headers": ("content-length-framing", "transport-stdio/stdout-only-messages", "session/opening"),
-    "pretty-printed": ("pretty-printed", "transport-stdio/no-embedded-newlines", "tools"),
-    "id-pasted": ("id-unquoted", "transport-stdio/stdout-only-messages", "jsonrpc/ids"),
-    "id-text-as-number": ("id-turned-number", "jsonrpc/response-id-echoed", "jsonrpc/ids"),
-    "id-as-text": ("id-turned-string", "jsonrpc/response-id-echoed", "prompts"),
-    "acknowledges-notifications": (
-        "notification-acknowledged",
-        "jsonrpc/notification-never-answered",
-        "jsonrpc/notifications",
-    ),
-    "answers-notifications": ("notification-refused", "jsonrpc/notification-never-answered", "jsonrpc/notifications"),
-    "ping-unknown": ("ping-unknown", "lifecycle/ping-answered-with-empty-result", "lifecycle/ping"),
-    "serves-roots": ("roots-served", "jsonrpc/unknown-method-refused", "jsonrpc/client-method"),
-    "streams-results": ("answers-as-stream", "jsonrpc/every-request-answered-once", "tools"),
-    "capability-true": ("capability-as-boolean", "discovery/capabilities-shape", "session/opening"),
-    "update-misnamed": ("change-misnamed", "resources/update-announced", "resources"),
-    "input-schema-text": ("input-schema-as-text", "tools/input-schema-object", "session/survey"),
-    "next-cursor-null": ("null-for-absent", "pagination/next-cursor-string", "session/survey"),
-    "description-null": ("null-for-absent", "tools/list-shape", "session/survey"),
-    "resource-mime-type-null": ("null-for-absent", "resources/list-shape", "session/survey"),
-    "prompt-arguments-null": ("null-for-absent", "prompts/list-shape", "session/survey"),
-    "structured-content-missing": ("structured-content-forgotten", "tools/structured-content-conforms", "tools"),
-    "version-copied": ("version-copied", "versioning/unsupported-version-counteroffered", "versioning"),
-    "notification-200": ("notification-answered-by-200", "transport-http/notification-accepted-202", "transport-http"),
-    "dead-session-400": ("dead-session-not-404", "transport-http/terminated-session-404", "transport-http"),
-    "stays-after-input": ("stays-after-input", "transport-stdio/exits-on-stdin-close-implied", "transport-stdio"),
-}
-"""Fault → the row that explains it, the requirement whose finding it explains, what to run to see it."""
+
+class Told:
+    """What a run says: its exit status, what was printed, the JSON and the JUnit report."""
+
+    def __init__(self, folder: Path, server: str, *options: str) -> None:
+        files = (folder / "report.json", folder / "report.xml")
+        command = [sys.executable, "-m", "conformance", "--server", server, *options]
+        command += ["--call-tools", "all", "--timeout", "3", "--json", str(files[0]), "--junit", str(files[1])]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.status, self.printed = done.returncode, done.stdout
+        self.json: dict[str, Any] = json.loads(files[0].read_text())
+        self.junit = "\n".join(ET.parse(files[1]).getroot().itertext())
+
+    def findings(self, requirement: str = "") -> list[dict[str, Any]]:
+        """The findings of a requirement, or all."""
+        verdicts = [verdict for run in self.json["runs"] for verdict in run["verdicts"]]
+        return [f for v in verdicts if requirement in ("", v["requirement"]) for f in v["findings"]]
+
+    def has(self, row: Folklore) -> bool:
+        """Whether diagnosis and hint of the row stand in what is printed and in the JUnit report."""
+        return all(text in report for report in (self.printed, self.junit) for text in (row.diagnosis, row.hint))
+
+
+SHOWN = [
+    ("banner", STDOUT, OPENING),
+    ("greets-with-braces", "jsonrpc/valid-messages", OPENING),
+    ("dotenv-on-stdout", STDOUT, OPENING),
+    ("logs-on-stdout", STDOUT, "tools/call-each"),
+    ("content-length-headers", STDOUT, OPENING),
+    ("pretty-printed", LINES, "tools/call-each"),
+    ("newline-unescaped", LINES, "tools/call-each"),
+    ("id-pasted", STDOUT, "jsonrpc/ids"),
+    ("id-text-as-number", ECHOED, "jsonrpc/ids"),
+    ("id-as-text", ECHOED, "prompts/get-each"),
+    ("acknowledges-notifications", SILENT, "jsonrpc/notifications"),
+    ("answers-notifications", SILENT, "jsonrpc/notifications"),
+    ("ping-unknown", "lifecycle/ping-answered-with-empty-result", "lifecycle/ping"),
+    ("serves-roots", "jsonrpc/unknown-method-refused", "jsonrpc/client-method"),
+    ("streams-results", ONCE, "tools/call-each"),
+    ("capability-true", "discovery/capabilities-shape", OPENING),
+    ("update-misnamed", "resources/update-announced", "tools/effects"),
+    ("input-schema-text", "tools/input-schema-object", SURVEY),
+    ("next-cursor-null", "pagination/next-cursor-string", SURVEY),
+    ("description-null", "tools/list-shape", SURVEY),
+    ("resource-mime-type-null", "resources/list-shape", SURVEY),
+    ("prompt-arguments-null", "prompts/list-shape", SURVEY),
+    ("structured-content-missing", "tools/structured-content-conforms", "tools/call-each"),
+    ("version-copied", "versioning/unsupported-version-counteroffered", "versioning/negotiation"),
+    ("stays-after-input", "transport-stdio/exits-on-stdin-close-implied", "lifecycle/ping"),
+]
+"""Fault, the requirement whose finding is explained, what to run to see it."""
+
+
+@pytest.mark.parametrize(("fault", "requirement", "only"), SHOWN)
+def test_a_widespread_mistake_is_diagnosed_beside_its_finding(
+    fault: str, requirement: str, only: str, tmp_path: Path
+) -> None:
+    row = ROWS[folklore_faults.ROW_OF[fault]]
+    told = Told(tmp_path, f"{REFERENCE} --fault {fault}", "--revision", "2025-11-25", "--only", only)
+    found = told.findings(requirement)
+    assert found
+    assert {(f.get("diagnosis"), f.get("hint")) for f in found} == {(row.diagnosis, row.hint)}
+    assert told.has(row)
+
+
+def test_every_row_is_shown_by_a_server_that_makes_the_mistake() -> None:
+    assert {folklore_faults.ROW_OF[fault] for fault, _, _ in SHOWN} | {row for _, row in UNOPENED} == set(ROWS)
+
+
+OTHERWISE = [
+    ("prints-in-tools", STDOUT, "tools/call-each"),
+    ("prints-goodbye", STDOUT, "lifecycle/ping"),
+    ("message-of-no-kind", "jsonrpc/valid-messages", SURVEY),
+    ("id-wrapped", ECHOED, "jsonrpc/ids"),
+    ("id-zero-null", ECHOED, "jsonrpc/ids"),
+    ("id-text-lost-in-errors", ECHOED, "jsonrpc/ids"),
+    ("ping-says-pong", "lifecycle/ping-answered-with-empty-result", "lifecycle/ping"),
+    ("ping-needs-initialized", "lifecycle/ping-answered-before-initialized", "lifecycle/opening"),
+    ("unknown-method-succeeds", "jsonrpc/unknown-method-refused", "jsonrpc/unknown-method"),
+    ("answers-twice", ONCE, SURVEY),
+    ("list-changed-text", "discovery/capabilities-shape", OPENING),
+    ("update-unannounced", "resources/update-announced", "tools/effects"),
+    ("input-schema-null", "tools/input-schema-object", SURVEY),
+    ("input-schema-missing", "tools/input-schema-object", SURVEY),
+    ("tool-name-number", "tools/list-shape", SURVEY),
+    ("resource-without-name", "resources/list-shape", SURVEY),
+    ("template-without-name", "resources/templates-list-shape", SURVEY),
+    ("structured-content-wrong", "tools/structured-content-conforms", "tools/call-each"),
+    ("version-refused", "versioning/unsupported-version-counteroffered", "versioning/negotiation"),
+]
+"""Other ways to break the same requirements. tests/test_matrix.py does this for all faults."""
+
+
+@pytest.mark.parametrize(("fault", "requirement", "only"), OTHERWISE)
+def test_another_breach_of_the_same_requirement_is_not_explained(
+    fault: str, requirement: str, only: str, tmp_path: Path
+) -> None:
+    told = Told(tmp_path, f"{REFERENCE} --fault {fault}", "--revision", "2025-11-25", "--only", only)
+    assert told.findings(requirement)
+    assert [f["diagnosis"] for f in told.findings() if "diagnosis" in f] == []
+    assert "diagnosis" not in told.printed + told.junit
+
+
+def test_a_correct_server_is_told_no_folklore(tmp_path: Path) -> None:
+    chosen = [word for only in {only for _, _, only in SHOWN} for word in ("--only", only)]
+    told = Told(tmp_path, REFERENCE, "--revision", "2025-11-25", *chosen)
+    assert (told.status, told.findings()) == (0, [])
+    assert "diagnosis" not in told.printed + told.junit
+
+
+# -- servers with which no session can be opened
+
+UNOPENED = [
+    ("content-length", "content-length-expected"),
+    ("buffered", "stdout-buffered"),
+    ("no-newline", "newline-missing"),
+]
+QUICK = ("--revision", "2025-11-25", "--only", OPENING, "--start-timeout", "2")
+
+
+@pytest.mark.parametrize(("mode", "row"), UNOPENED)
+def test_a_server_that_cannot_be_opened_is_told_why_beside_the_problem(mode: str, row: str, tmp_path: Path) -> None:
+    told = Told(tmp_path, f"{sys.executable} {BAD} {mode}", *QUICK)
+    assert (told.json["diagnosis"], told.json["hint"]) == (ROWS[row].diagnosis, ROWS[row].hint)
+    assert told.has(ROWS[row])
+
+
+@pytest.mark.parametrize(
+    ("mode", "requirement", "row"),
+    [("pretty", LINES, "pretty-printed"), ("lsp-answers", STDOUT, "content-length-framing")],
+)
+def test_what_keeps_a_session_from_being_opened_is_explained_beside_its_finding(
+    mode: str, requirement: str, row: str, tmp_path: Path
+) -> None:
+    told = Told(tmp_path, f"{sys.executable} {BAD} {mode}", *QUICK)
+    assert {f.get("diagnosis") for f in told.findings(requirement)} == {ROWS[row].diagnosis}
+    assert "diagnosis" not in told.json
+
+
+@pytest.mark.parametrize("mode", ["silent", "starts-slowly", "half-line", "traceback"])
+def test_other_reasons_not_to_open_are_not_explained(mode: str, tmp_path: Path) -> None:
+    told = Told(tmp_path, f"{sys.executable} {BAD} {mode}", *QUICK)
+    assert told.json["problem"]
+    assert "diagnosis" not in told.json
+    assert [f["diagnosis"] for f in told.findings() if "diagnosis" in f] == []
+
+
+# -- the table
+
+
+def test_the_rows_name_requirements_that_there_are() -> None:
+    assert {identifier for row in table() for identifier in row.requirements} <= set(load())
+
+
+def test_explain_tells_the_folklore_of_a_requirement() -> None:
+    command = [sys.executable, "-m", "conformance", "explain", "lifecycle/ping-answered-with-empty-result"]
+    said = " ".join(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    (row,) = about("lifecycle/ping-answered-with-empty-result")
+    assert f"{row.diagnosis} {row.hint}" in said
+
+
+ROW = """\
+folklore:
+  - id: a-row
+    requirements: [tools/list-shape]
+    when: {WHEN}
+    diagnosis: The server does something else.
+    hint: Do what the specification says.
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("{heard: '(ab'}", "4: heard is no regular expression"),
+        ("{bytes: ab}", "4: 'bytes' is not known in folklore.0.when"),
+        ("{problem: ab}", "4: folklore.0.when"),
+        ("{}", "4: folklore.0.when"),
+    ],
+)
+def test_a_wrong_row_is_told_with_its_line(when: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "folklore.yaml"
+    file.write_text(ROW.replace("{WHEN}", when))
+    with pytest.raises(FileError) as caught:
+        table(file)
+    assert said in str(caught.value)

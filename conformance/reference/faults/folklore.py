@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from conformance.reference.call import Call
 from conformance.reference.faults.base import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from conformance.reference.faults.base import Apply, Proceed
 
 STDOUT = "transport-stdio/stdout-only-messages"
+LETTERS = re.compile("[a-z-]+")
 DOTENV = b"[dotenv@17.2.3] injecting env (0) from .env -- tip: encrypt with Dotenvx: https://dotenvx.com\n"
 
 
@@ -46,7 +48,7 @@ def _with_headers(message: Any) -> bytes:
 
 def _id_pasted(message: Any) -> bytes:
     """As made by a template: {"jsonrpc": "2.0", "id": %s, "result": %s}."""
-    if not isinstance(message, dict) or "method" in message or not isinstance(message.get("id"), str):
+    if not isinstance(message, dict) or "result" not in message or not LETTERS.fullmatch(str(message["id"])):
         return encode(message)
     rest = {name: value for name, value in message.items() if name not in ("jsonrpc", "id")}
     return b'{"jsonrpc":"2.0","id":%s,%s' % (message["id"].encode(), encode(rest)[1:])
@@ -99,7 +101,7 @@ FAULTS = (
     Fault(
         "id-pasted",
         f"{STDOUT} jsonrpc/every-request-answered-once jsonrpc/response-id-echoed",
-        "an id that is a string is written into the answer without quotes",
+        "an id of letters is pasted into the result without quotes",
         setting("encode", _id_pasted),
         transports="stdio",
     ),
