@@ -219,8 +219,8 @@ def discard(failed: Attempt, begin: Begin | None = None) -> Ledger:
 def _holds_back(failed: Attempt, call: Call, begin: Begin) -> bool:
     """Whether a server answers only when its input is closed, however long it is given before.
 
-    A server that starts slowly, or did so the first time only, does not pass for one: closed at once, the input shows how
-    long the server needs; the next one is given three times as long with its input open.
+    A server that starts slowly, or did so the first time only, does not pass for one: with its input closed at once
+    it shows how long it needs; the next time it is given three times as long with its input open.
     """
     began = time.monotonic()
     if failed.stage is None or failed.stage.session.transport.name != "stdio":

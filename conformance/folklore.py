@@ -47,7 +47,7 @@ class Folklore:
 def table(path: Path = TABLE) -> tuple[Folklore, ...]:
     """The rows, in the order in which they are tried. Raises FileError."""
     data, lines = load(path, SCHEMAS / "folklore.json")
-    rows = []
+    rows: list[Folklore] = []
     for number, row in enumerate(data["folklore"]):
         place = ("folklore", number)
         looks = {}

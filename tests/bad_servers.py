@@ -11,7 +11,6 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
-
 STYLE: dict[str, Any] = {"indent": None, "header": False, "stdout": None, "end": "\n"}
 """How messages are written: with indentation, in the framing of another protocol, into a buffer that nobody flushes."""
 

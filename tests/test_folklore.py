@@ -100,8 +100,6 @@ OTHERWISE = [
     ("prints-goodbye", STDOUT, "lifecycle/ping"),
     ("message-of-no-kind", "jsonrpc/valid-messages", SURVEY),
     ("id-wrapped", ECHOED, "jsonrpc/ids"),
-    ("id-zero-null", ECHOED, "jsonrpc/ids"),
-    ("id-text-lost-in-errors", ECHOED, "jsonrpc/ids"),
     ("ping-says-pong", "lifecycle/ping-answered-with-empty-result", "lifecycle/ping"),
     ("ping-needs-initialized", "lifecycle/ping-answered-before-initialized", "lifecycle/opening"),
     ("unknown-method-succeeds", "jsonrpc/unknown-method-refused", "jsonrpc/unknown-method"),

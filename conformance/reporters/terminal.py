@@ -179,8 +179,8 @@ class TerminalReporter:
         self._line("")
         if report.problem:
             self._line(f"Not tested: {visible(report.problem)}", "bold red")
-            for label, line in folklore(report):
-                self._line(f"  {label:9} {line}")
+            for label, told in folklore(report):
+                self._line(f"  {label:9} {told}")
         if not report.complete and not report.problem:
             self._line("Interrupted: this is what was learned until then.", "bold yellow")
         counts = report.counts

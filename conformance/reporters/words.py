@@ -63,7 +63,7 @@ def standing(finding: Finding) -> str:
 
 
 def facts(finding: Finding, frames: int | None = None) -> Iterator[tuple[str, str]]:
-    """Label and line: what was expected, what came, folklore, the frames; with `frames`, at most that many, the last ones."""
+    """Label and line: expected, actual, folklore, the frames; with `frames`, at most that many, the last ones."""
     if finding.expected:
         yield "expected", visible(shortened(finding.expected, 4 * FRAME_LIMIT))
     if finding.actual:
