@@ -109,7 +109,7 @@ def _circumstances(stage: Stage) -> str:
         return ""
     heard = _heard(stage)
     begun = session.transport.unfinished()
-    if begun and not heard and parse(begun)[1]:
+    if begun and not heard and isinstance(parse(begun)[0], dict):
         return "; it wrote a whole message without a newline at its end"
     if begun:
         return f"; it began a line and did not end it: {begun[:100].decode('utf-8', 'backslashreplace')}"

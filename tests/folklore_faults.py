@@ -29,5 +29,7 @@ ROW_OF = {
     "structured-content-missing": "structured-content-forgotten",
     "version-copied": "version-copied",
     "stays-after-input": "end-of-input-ignored",
+    "ping-slow": "end-of-input-ignored",
+    "blocks-on-changed-roots": "end-of-input-ignored",
     "stays-after-input-stateless": "end-of-input-ignored",
 }

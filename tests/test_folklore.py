@@ -6,13 +6,15 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import folklore_faults
 import pytest
 
-from conformance.folklore import Folklore, about, table
+from conformance.folklore import Folklore, about, explained, table
+from conformance.model import Finding, Frame
 from conformance.requirements import load
 from conformance.yaml_files import FileError
 
@@ -176,6 +178,65 @@ def test_other_reasons_not_to_open_are_not_explained(mode: str, tmp_path: Path) 
 
 def test_the_rows_name_requirements_that_there_are() -> None:
     assert {identifier for row in table() for identifier in row.requirements} <= set(load())
+
+
+LINE = "stdout carries something that is no message"
+BROKEN = "a line on stdout looks like a message but is no JSON"
+
+
+@pytest.mark.parametrize(
+    ("message", "line", "row"),
+    [
+        (LINE, "[INFO] listening", "log-on-stdout"),
+        (LINE, "INFO:     Started server process [7]", "log-on-stdout"),
+        (LINE, "\x1b[32mINFO\x1b[0m starting", "log-on-stdout"),
+        (LINE, "info: Server started", "log-on-stdout"),
+        (LINE, "2026-01-01 12:00:00.000 | DEBUG    | main:f:1 - ready", "log-on-stdout"),
+        (LINE, "◇ injected env (8) from .env // tip: encrypted .env", "dotenv-banner"),
+        (LINE, "Weather MCP Server running on stdio", "greeting-on-stdout"),
+        (LINE, "Error: the server is not running", ""),
+        (LINE, "error reading the file", ""),
+        (LINE, "Information for you", ""),
+        (LINE, "2026-01-01 12:00:00", ""),
+        (LINE, "hello", ""),
+        (BROKEN, '{"jsonrpc":"2.0","id":abc,"result":{}}', "id-unquoted"),
+        (BROKEN, '{"jsonrpc":"2.0","id":1b4e28ba-2fa1,"result":{}}', "id-unquoted"),
+        (BROKEN, '{"jsonrpc":"2.0","id":undefined,"result":{}}', ""),
+        (BROKEN, '{"jsonrpc":"2.0","id":-1.5e3,"result":{}', ""),
+        (BROKEN, '{"jsonrpc":"2.0","id":1,"result":{"text":"{\\"id\\": abc}"', ""),
+    ],
+)
+def test_lines_on_stdout_are_told_apart(message: str, line: str, row: str) -> None:
+    finding = Finding(STDOUT, OPENING, message, "", line, (heard(line),))
+    assert explained(finding).diagnosis == (ROWS[row].diagnosis if row else "")
+
+
+@pytest.mark.parametrize(
+    ("requirement", "actual", "explains"),
+    [
+        ("tools/list-shape", "tools[0].title is null, expected string", True),
+        ("prompts/list-shape", "prompts[0].arguments[1].description is null, expected string", True),
+        ("discovery/capabilities-shape", "capabilities.tools is null, expected object", True),
+        ("tools/list-shape", "tools is null, expected array", False),
+        ("tools/list-shape", "tools[0].name is null, expected string", False),
+        ("tools/list-shape", "tools[0].title is missing", False),
+    ],
+)
+def test_only_members_that_may_be_absent_are_told_to_be_left_out(requirement: str, actual: str, explains: bool) -> None:
+    finding = explained(Finding(requirement, SURVEY, "a message", "", actual))
+    assert (finding.diagnosis == ROWS["null-for-absent"].diagnosis) is explains
+
+
+def test_what_only_led_to_a_finding_does_not_explain_it() -> None:
+    frames = tuple(heard(line) for line in ("INFO: ready", "{}", "{}", "hello"))
+    finding = Finding(STDOUT, "tools/call-each", LINE, "", "hello", frames)
+    assert explained(replace(finding, confirmed=False)).diagnosis == ""
+    assert explained(replace(finding, frames=frames[:1])).diagnosis == ROWS["log-on-stdout"].diagnosis
+
+
+def heard(line: str) -> Frame:
+    """A line of the target."""
+    return Frame(0, "target", "stdout", 0.0, line.encode())
 
 
 def test_explain_tells_the_folklore_of_a_requirement() -> None:
