@@ -15,8 +15,9 @@ from conformance.connections import Connections
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
 from conformance.model import Limits, Target
+from conformance.options import Options
 from conformance.revisions import BY_DATE
-from conformance.runner import Options, Runner
+from conformance.runner import Runner
 from conformance.units import Stage
 
 REVISION = "2025-11-25"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from conformance.client_tasks import ClientTasks
 from conformance.model import Json
 
 METHOD_NOT_FOUND = -32601
+
+LISTS_SINCE = "2025-11-25"
+"""The first revision in which a field of a form may have several values."""
 
 Reply = dict[str, Json]
 """`{"result": …}` or `{"error": …}`, as a response carries it."""
@@ -20,6 +24,15 @@ CAPABILITY = {
 """What a server may ask of a client → the capability that it needs."""
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user wants to be answered: the model's text, values of form fields by name, the URIs of the roots."""
+
+    sampling: str = "A plausible answer."
+    elicitation: Mapping[str, Json] = field(default_factory=dict)
+    roots: tuple[str, ...] = ("file:///mcp-conform/root",)
+
+
 class Answers:
     """Replies to requests of the server, for a client that declared `capabilities` in `revision`.
 
@@ -30,6 +43,7 @@ class Answers:
     def __init__(self, capabilities: Json, revision: str) -> None:
         self._capabilities = capabilities
         self._revision = revision
+        self.given = PLAUSIBLE
         self.held: set[str] = set()
         self.instead: dict[str, Callable[[Json], Reply]] = {}
         self.illegal = False
@@ -45,37 +59,54 @@ class Answers:
         if method == "ping":
             return {"result": {}}
         if self.tasks.handles(method, params):
-            return self.tasks.reply(method, params, answer_to)
+            return self.tasks.reply(method, params, self.plausible)
         if CAPABILITY.get(method) not in self._capabilities:
             return {"error": {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}}
         if method in self.instead:
             return self.instead[method](params)
-        return {"result": answer_to(method, params)}
+        return {"result": self.plausible(method, params)}
+
+    def plausible(self, method: str, params: Json) -> Json:
+        """A valid result for a request of the server, with content that fits what was asked."""
+        result = answer_to(method, params, self.given)
+        if method == "elicitation/create" and self._revision < LISTS_SINCE:
+            content = result.get("content", {})
+            result |= {"content": {name: _single(value) for name, value in content.items()}} if content else {}
+        return result
 
 
-def answer_to(method: str, params: Json) -> Json:
-    """A valid result for a request of the server, with content that fits what was asked."""
+def _single(value: Json) -> Json:
+    """The value, or one of those in a list."""
+    return (value[0] if value else "text") if isinstance(value, list) else value
+
+
+PLAUSIBLE = Given()
+
+
+def answer_to(method: str, params: Json, given: Given = PLAUSIBLE) -> Json:
+    """See `Answers.plausible`."""
     if method == "roots/list":
-        return {"roots": [{"uri": "file:///mcp-conform/root", "name": "root"}]}
+        return {"roots": [{"uri": uri, "name": uri.rpartition("/")[2] or "root"} for uri in given.roots]}
     if method == "sampling/createMessage":
         return {
             "role": "assistant",
-            "content": {"type": "text", "text": "A plausible answer."},
+            "content": {"type": "text", "text": given.sampling},
             "model": "mcp-conform",
             "stopReason": "endTurn",
         }
     if isinstance(params, dict) and params.get("mode") == "url":
         return {"action": "accept"}
     schema = params.get("requestedSchema") if isinstance(params, dict) else None
-    return {"action": "accept", "content": form_content(schema)}
+    return {"action": "accept", "content": form_content(schema, given.elicitation)}
 
 
-def form_content(schema: Json) -> dict[str, Json]:
-    """Values for each property of an elicitation form, fitting its primitive schema."""
+def form_content(schema: Json, given: Mapping[str, Json] | None = None) -> dict[str, Json]:
+    """Values for each property of an elicitation form: the given one, or one that fits its primitive schema."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return {}
-    return {name: _primitive(value if isinstance(value, dict) else {}) for name, value in properties.items()}
+    made = {name: _primitive(value if isinstance(value, dict) else {}) for name, value in properties.items()}
+    return {name: (given or {}).get(name, value) for name, value in made.items()}
 
 
 _FORMATS = {

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, cast
 
 from conformance.data import SCHEMAS
 from conformance.expect import ABSENT, check_pattern, saved_names
-from conformance.model import Json, Requirement, Severity
+from conformance.model import Basis, Json, Level, Requirement, Severity
 from conformance.requirements import applies
 from conformance.revisions import REVISIONS, holds
 from conformance.yaml_files import FileError, Lines, Place, line_of, load
@@ -22,6 +22,8 @@ Subject = Literal["response", "notifications", "nothing", "alive", "status", "he
 
 KINDS = ("request", "notify", "raw", "raw64", "http", "batch", "close", "probe")
 SUBJECTS: tuple[Subject, ...] = ("response", "notifications", "nothing", "alive", "status", "headers")
+OWN = "own"
+"""The first part of the ids of the user's own cases."""
 ANSWERED = ("request", "raw", "http", "batch")
 """Kinds of steps that a response may follow."""
 
@@ -119,17 +121,18 @@ def load_cases(
     requirements: Mapping[str, Requirement],
     picks: Collection[str],
     probes: Mapping[str, Judging],
-    prefix: str = "",
+    own: dict[str, Requirement] | None = None,
 ) -> tuple[Case, ...]:
-    """All cases of the files `*.yaml` in `folder`, in order. With `prefix` their areas are `prefix/area`.
+    """All cases of the files `*.yaml` in `folder`, in order.
 
-    `picks` are the kinds that `$pick` may name, `probes` the probes by name. Raises FileError, also if there is
-    no case.
+    `picks` are the kinds that `$pick` may name, `probes` the probes by name. With `own` they are cases of the user:
+    their areas are `own/area`, and what they expect without naming a requirement is a rule of the user's, which is
+    added to `own` under the id of the case. Raises FileError, also if there is no case.
     """
     if not folder.is_dir():
         raise FileError(folder, 1, "is no folder")
-    known = _Known(requirements, picks, probes)
-    found = [case for path in sorted(folder.glob("*.yaml")) for case in _File(path, known).cases(prefix)]
+    known = _Known(requirements, picks, probes, own)
+    found = [case for path in sorted(folder.glob("*.yaml")) for case in _File(path, known).cases()]
     if not found:
         raise FileError(folder, 1, "holds no case: there is no file *.yaml")
     return tuple(found)
@@ -142,6 +145,11 @@ class _Known:
     requirements: Mapping[str, Requirement]
     picks: Collection[str]
     probes: Mapping[str, Judging]
+    own: dict[str, Requirement] | None
+
+    def requirement(self, identifier: str) -> Requirement | None:
+        """The requirement of that id, of the specification or of the user."""
+        return self.requirements.get(identifier) or (self.own or {}).get(identifier)
 
 
 class _File:
@@ -151,12 +159,13 @@ class _File:
         self._path = path
         self._known = known
         self._lines: Lines = {}
+        self._rule = ""
 
-    def cases(self, prefix: str) -> Iterator[Case]:
+    def cases(self) -> Iterator[Case]:
         data, self._lines = load(self._path, SCHEMAS / "case.json")
         if data["area"] != self._path.stem:
             raise self._error(("area",), f"area must be the name of the file, {self._path.stem!r}")
-        area = f"{prefix}/{data['area']}" if prefix else data["area"]
+        area = data["area"] if self._known.own is None else f"{OWN}/{data['area']}"
         seen: set[str] = set()
         for i, entry in enumerate(data["cases"]):
             if entry["id"] in seen:
@@ -169,6 +178,7 @@ class _File:
 
     def _case(self, area: str, entry: dict[str, Json], place: Place) -> Case:
         saved: set[str] = set()
+        self._rule = self._own_rule(f"{area}/{entry['id']}", entry, place)
         steps = [self._step(step, (*place, "steps", i), saved) for i, step in enumerate(entry["steps"])]
         case = Case(
             id=f"{area}/{entry['id']}",
@@ -189,6 +199,17 @@ class _File:
         self._check(case, place)
         return case
 
+    def _own_rule(self, identifier: str, entry: dict[str, Json], place: Place) -> str:
+        """The id of the rule that a case of the user is; empty for our own cases."""
+        if self._known.own is None:
+            return ""
+        eras = entry.get("eras", [])
+        since, until = entry.get("since"), entry.get("until")
+        dates = [r.date for r in REVISIONS if holds(r.date, since, until) and r.era in (eras or (r.era,))]
+        url = f"{self._path}:{line_of(self._lines, place)}"
+        self._known.own[identifier] = own_requirement(identifier, entry["title"], url, dates, entry.get("transports"))
+        return identifier
+
     def _check(self, case: Case, place: Place) -> None:
         """What must fit together within a case."""
         if not case.requirements:
@@ -208,7 +229,8 @@ class _File:
             if over_http and case.transports != ("http",):
                 raise self._error(here, "what only HTTP has needs transports: [http]")
             for j, expectation in enumerate(step.expect):
-                requirement = self._known.requirements[expectation.requirement]
+                requirement = self._known.requirement(expectation.requirement)
+                assert requirement is not None
                 transports = case.transports or ("stdio", "http")
                 if not any(applies(requirement, date, transport) for date in dates for transport in transports):
                     what = f"{requirement.id} holds in no revision over no transport of {case.id}"
@@ -259,7 +281,10 @@ class _File:
         return Step("probe", probe=name, settings=entry.get("with", {}), illegal=known.illegal, judges=judges)
 
     def _expectation(self, entry: dict[str, Json], place: Place, saved: set[str]) -> Expectation:
-        self._check_requirement(entry["requirement"], (*place, "requirement"))
+        if "requirement" not in entry and not self._rule:
+            raise self._error(place, "expect needs 'requirement'")
+        identifier = entry.get("requirement", self._rule)
+        self._check_requirement(identifier, (*place, "requirement"))
         subject = next(subject for subject in SUBJECTS if subject in entry)
         pattern, here = entry[subject], (*place, subject)
         for flaw in check_pattern(pattern):
@@ -269,7 +294,7 @@ class _File:
         if subject == "headers" and isinstance(pattern, dict) and (upper := [n for n in pattern if n != n.lower()]):
             raise self._error((*here, upper[0]), f"names of headers are compared in lower case: {upper[0].lower()!r}")
         return Expectation(
-            requirement=entry["requirement"],
+            requirement=identifier,
             subject=subject,
             pattern=pattern,
             severity=Severity(entry["severity"]) if "severity" in entry else None,
@@ -278,7 +303,7 @@ class _File:
         )
 
     def _check_requirement(self, identifier: str, place: Place) -> None:
-        requirement = self._known.requirements.get(identifier)
+        requirement = self._known.requirement(identifier)
         if requirement is None:
             meant = near(identifier, self._known.requirements)
             raise self._error(place, f"there is no requirement {identifier!r}{meant}")
@@ -309,6 +334,22 @@ class _File:
                 self._check_saved(member, here, saved)
             elif member not in self._known.picks:
                 raise self._error(here, f"there is no pick {member!r}{near(member, self._known.picks)}")
+
+
+def own_requirement(
+    identifier: str, text: str, url: str, dates: Iterable[str], transports: Iterable[str] | None = None
+) -> Requirement:
+    """A rule that the user has for his server, in the revisions `dates`; it stands at `url`, a place in a file."""
+    dates = tuple(dates)
+    return Requirement(
+        id=identifier,
+        text=text,
+        levels=dict.fromkeys(dates, Level.MUST),
+        bases=dict.fromkeys(dates, Basis.OWN),
+        urls=dict.fromkeys(dates, (url,)),
+        observable="yes",
+        transports=tuple(transports or ()),
+    )
 
 
 def near(name: str, names: Iterable[str]) -> str:

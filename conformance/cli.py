@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -10,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from conformance.commands import catalogue
+from conformance.commands.init import init
 from conformance.commands.wrong_use import wrong
 
 if TYPE_CHECKING:
@@ -113,36 +115,74 @@ def run(  # noqa: PLR0913 - one parameter for each option
         list[str] | None,
         typer.Option(metavar="'NAME: VALUE'", help="Send with every HTTP request. Repeatable.", rich_help_panel=TARGET),
     ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Target file: what there is to know about the server. Default: mcp-conform.yaml here, or "
+            "[tool.mcp-conform] in pyproject.toml here. Options come before what it says.",
+            rich_help_panel=TARGET,
+        ),
+    ] = None,
+    config: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Test the servers of an MCP client's configuration, such as .mcp.json, .vscode/mcp.json or "
+            "claude_desktop_config.json.",
+            rich_help_panel=TARGET,
+        ),
+    ] = "",
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Of --config, test only this server. Repeatable.", rich_help_panel=TARGET),
+    ] = None,
     revision: Revisions = None,
     only: Only = None,
     skip: Annotated[
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Leave out what matches. Repeatable.", rich_help_panel=CHOICE),
     ] = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Test the cases of your own in this folder too.", rich_help_panel=CHOICE),
+    ] = None,
     call_tools: Annotated[
-        CallTools,
+        CallTools | None,
         typer.Option(
-            help="Which tools may be called: none, safe (those annotated readOnlyHint: true) or all.",
+            help="Which tools may be called: none, safe (those annotated readOnlyHint: true) or all.  [default: safe]",
             rich_help_panel=CARE,
         ),
-    ] = "safe",
+    ] = None,
     call_tool: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="This tool may be called. Repeatable.", rich_help_panel=CARE),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many servers run at once.", rich_help_panel=CARE)] = 6,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, max=64, help="How many servers run at once.  [default: 6]", rich_help_panel=CARE),
+    ] = None,
     start_timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="How long the start may take.", rich_help_panel=CARE)
-    ] = 30.0,
+        float | None,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="How long the start may take.  [default: 30]", rich_help_panel=CARE
+        ),
+    ] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="How long an answer may take.", rich_help_panel=CARE)
-    ] = 10.0,
+        float | None,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="How long an answer may take.  [default: 10]", rich_help_panel=CARE
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Warnings fail too: --fail-on warning.", rich_help_panel=REPORTS)
     ] = False,
     fail_on: Annotated[
-        FailOn, typer.Option(help="The least severity that gives exit status 1.", rich_help_panel=REPORTS)
-    ] = "violation",
+        FailOn | None,
+        typer.Option(
+            help="The least severity that gives exit status 1.  [default: violation]", rich_help_panel=REPORTS
+        ),
+    ] = None,
     json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON.", rich_help_panel=REPORTS)
     ] = None,
@@ -166,28 +206,47 @@ def run(  # noqa: PLR0913 - one parameter for each option
     itself failed.
     """
     if context.invoked_subcommand is not None:
-        if server or url:
-            wrong(f"--server and --url do not go with {context.invoked_subcommand}")
+        if server or url or config:
+            wrong(f"--server, --url and --config do not go with {context.invoked_subcommand}")
         return
-    if not (server or url):
-        typer.echo(context.get_help(), err=True)
-        wrong("say what to test: --server COMMAND or --url URL")
-    from conformance.front import Plan, WrongUse, options, target
+    if name and not config:
+        wrong("--name: only the servers of a --config have names")
+    if config and (server or url or env or cwd or header or target):
+        wrong(
+            "--config says how its servers are started: --server, --url, --env, --cwd, --header and --target do not "
+            "go with it"
+        )
+    from conformance.front import Plan, configured
+    from conformance.settings import WrongUse, settle, target_file
 
     try:
-        plan = Plan(
-            target(server, url, env or (), str(cwd) if cwd else None, header or ()),
-            options(
-                {"revisions": revision, "only": only, "skip": skip, "named_tools": call_tool},
-                call_tools=call_tools,
-                jobs=jobs,
-                fail_on="warning" if strict and fail_on == "violation" else fail_on,
-                trace=trace is not None,
-                limits=(start_timeout, timeout),
-            ),
-            {kind: path for kind, path in (("json", json), ("junit", junit), ("trace", trace)) if path},
-            verbose,
-        )
+        file = None if config else target_file(target)
+        if not (server or url or config or (file and {"server", "url"} & set(file.settings))):
+            typer.echo(context.get_help(), err=True)
+            wrong(
+                "say what to test: --server COMMAND, --url URL or --config FILE; mcp-conform init writes a target file"
+            )
+        said = {
+            "server": server,
+            "url": url,
+            "env": env,
+            "cwd": cwd,
+            "headers": header,
+            "revisions": revision,
+            "only": only,
+            "skip": skip,
+            "cases": cases,
+            "call-tools": call_tools,
+            "tools": call_tool,
+            "jobs": jobs,
+            "start-timeout": start_timeout,
+            "timeout": timeout,
+            "fail-on": "warning" if strict and fail_on in (None, "violation") else fail_on,
+        }
+        tested, options = settle(said, file)
+        files = {kind: path for kind, path in (("json", json), ("junit", junit), ("trace", trace)) if path}
+        servers = configured(config, name or ()) if config else tested
+        plan = Plan(servers, replace(options, trace=trace is not None), files, verbose)
     except WrongUse as error:
         wrong(str(error))
     _run(plan)
@@ -204,23 +263,24 @@ def demo(
     verbose: Verbose = False,
 ) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
-    from conformance.front import Plan, WrongUse, faults, options, reference
+    from conformance.front import Plan, faults, reference
+    from conformance.settings import WrongUse, settle
 
     if list_faults:
         for row in faults():
             typer.echo(f"{row['name']:42} {row['text']}")
         return
     try:
-        plan = Plan(
-            reference(fault or ()), options({"revisions": revision, "only": only}, call_tools="all"), {}, verbose
-        )
+        _, options = settle({"revisions": revision, "only": only, "call-tools": "all"}, None)
+        plan = Plan(reference(fault or ()), options, {}, verbose)
     except WrongUse as error:
         wrong(str(error))
     _run(plan)
 
 
 def _run(plan: Plan) -> NoReturn:
-    from conformance.front import WrongUse, carry_out
+    from conformance.front import carry_out
+    from conformance.settings import WrongUse
 
     try:
         status = carry_out(plan)
@@ -232,5 +292,6 @@ def _run(plan: Plan) -> NoReturn:
     raise typer.Exit(status)
 
 
-for _command in (catalogue.list_requirements, catalogue.explain):
-    app.command(_command.__name__.removesuffix("_requirements"))(_command)
+app.command("list")(catalogue.list_requirements)
+app.command()(catalogue.explain)
+app.command()(init)

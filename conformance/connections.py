@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
+from conformance.answers import Given
 from conformance.eras import era_of
 from conformance.model import Json, Limits, Target
 from conformance.revisions import Revision
@@ -27,12 +28,14 @@ class Connections:
     """Starts transports and wraps them into sessions; closes all of them, from any thread.
 
     While one process works, the next ones are started: `expect(n)` says how many more will be needed.
+    `answers` is what is answered to the target's questions.
     `started` counts the processes started, `requests` the requests made in sessions that are over.
     """
 
     def __init__(self, target: Target, limits: Limits, spares: int, watch: Watch | None = None) -> None:
         self.target = target
         self.limits = limits
+        self.answers = Given()
         self._secrets = secrets_of(target)
         self.started = 0
         self.requests = 0
@@ -45,6 +48,7 @@ class Connections:
         self._open: set[Transport] = set()
         self._servers: list[RunningServer] = []
         self._shared: RunningServer | None = None
+        self._own: dict[Transport, RunningServer] = {}
         self._starting = threading.Lock()
         self._closed = False
 
@@ -66,18 +70,27 @@ class Connections:
         transport = self._http(own_process) if self.target.url else self._stdio()
         session = Session(transport, era_of(revision), revision, client=client, limits=self.limits)
         session.secrets = self._secrets
+        session.answers.given = self.answers
         if self._watch is not None and (observer := self._watch(session)) is not None:
             session.observers.append(observer)
         return session
 
     def release(self, session: Session) -> None:
-        """The session is closed and forgotten. Once an idle server had to be ended, the next ones get less time."""
+        """The session is closed and forgotten, and a server that was started for it alone is ended.
+
+        Once an idle server had to be ended, the next ones get less time.
+        """
         with self._lock:
             idle = not any(session.pending)
             if idle and session.ending is not None and session.ending.how in ("terminated", "killed"):
                 self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT))
             self._open.discard(session.transport)
             self.requests += len(session.calls)
+            server = self._own.pop(session.transport, None)
+            if server is not None and server in self._servers:
+                self._servers.remove(server)
+        if server is not None:
+            server.end()
 
     def refuse(self) -> None:
         """Begin no session from now on; those that are open go on."""
@@ -140,6 +153,9 @@ class Connections:
         url = server.url if server is not None else self.target.url
         transport = HttpTransport(url, self.target.headers, self.limits, server)
         transport.start()
+        if own_process and server is not None:
+            with self._lock:
+                self._own[transport] = server
         self._adopt(transport)
         return transport
 

@@ -16,6 +16,21 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """A remark about the client configuration; one line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotTested:
+    """The server that the client configuration calls `name` cannot be tested; `why` is one line."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionFound:
     """The target speaks `revision`; `server` is what it calls itself (`name`, `version`), empty if it does not say."""
 
@@ -74,4 +89,15 @@ class Finished:
     report: Report
 
 
-Event = Started | RevisionFound | RevisionAbsent | Planned | CaseEnded | Confirming | FrameSeen | Finished
+Event = (
+    Started
+    | Noted
+    | NotTested
+    | RevisionFound
+    | RevisionAbsent
+    | Planned
+    | CaseEnded
+    | Confirming
+    | FrameSeen
+    | Finished
+)

@@ -13,15 +13,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import psutil
 
+from conformance.client_configs import ClientConfig, read
 from conformance.events import Event, Finished
-from conformance.model import Json, Limits, Target
+from conformance.fleet import Fleet
+from conformance.masking import Mask
+from conformance.model import Json, Target
+from conformance.options import Options, UsageError
 from conformance.reporters import Reporter, to_file
-from conformance.runner import Options, Runner, UsageError
-from conformance.target import StartError, parse_command
+from conformance.runner import Runner
+from conformance.settings import WrongUse
+from conformance.yaml_files import FileError
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -31,58 +36,25 @@ SHOW_CURSOR = b"\x1b[?25h"
 NOTICE = b"\ninterrupted: ending the servers; interrupt again to leave at once\n"
 
 
-class WrongUse(Exception):
-    """The command line asks for something that cannot be; one line."""
+Engine = Runner | Fleet
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is to be tested, how, and what is to be written: kind of report → file."""
 
-    target: Target
+    target: Target | ClientConfig
     options: Options
     files: Mapping[str, Path]
     verbose: bool = False
 
 
-def target(server: str, url: str, env: Iterable[str], cwd: str | None, headers: Iterable[str]) -> Target:
-    """The target that the options name. Raises WrongUse."""
+def configured(path: str, names: Iterable[str]) -> ClientConfig:
+    """The servers of a client configuration, all or those called `names`. Raises WrongUse."""
     try:
-        command = parse_command(server) if server else ()
-    except StartError as error:
-        raise WrongUse(f"--server: {error}") from None
-    if url and not url.startswith(("http://", "https://")):
-        raise WrongUse(f"--url: {url!r} is no http or https URL")
-    if "{port}" in url and not command:
-        raise WrongUse("--url: {port} stands for a free port only together with --server")
-    if headers and not url:
-        raise WrongUse("--header: only a server at a --url gets headers")
-    return Target(
-        command, url, _pairs("--env", env, "=", "NAME=VALUE"), cwd, _pairs("--header", headers, ":", "NAME: VALUE")
-    )
-
-
-def _pairs(option: str, texts: Iterable[str], separator: str, form: str) -> dict[str, str]:
-    pairs = {}
-    for text in texts:
-        name, found, value = text.partition(separator)
-        if not found or not name.strip():
-            raise WrongUse(f"{option}: {text!r} is not of the form {form}")
-        pairs[name.strip()] = value.strip() if separator == ":" else value
-    return pairs
-
-
-def options(
-    lists: Mapping[str, list[str] | None],
-    *,
-    call_tools: Literal["none", "safe", "all"],
-    limits: tuple[float, float] | None = None,
-    **others: Any,
-) -> Options:
-    """The engine's options; `lists` are those that may be repeated, `limits` those for the start and for an answer."""
-    repeated: dict[str, Any] = {name: tuple(values or ()) for name, values in lists.items()}
-    waits = Limits(start=limits[0], answer=limits[1]) if limits else Limits()
-    return Options(call_tools=call_tools, limits=waits, **repeated, **others)
+        return read(path, names)
+    except FileError as error:
+        raise WrongUse(f"--config: {error}") from None
 
 
 def faults() -> list[Json]:
@@ -123,7 +95,10 @@ def carry_out(plan: Plan) -> int:
     if len(set(paths)) < len(paths):
         raise WrongUse("two reports cannot go to the same file")
     try:
-        runner = Runner(plan.target, plan.options)
+        target = plan.target
+        engine: Engine = (
+            Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options)
+        )
     except UsageError as error:
         raise WrongUse(str(error)) from None
     with contextlib.ExitStack() as held:
@@ -137,28 +112,30 @@ def carry_out(plan: Plan) -> int:
             files.append(reporter)
         terminal = TerminalReporter(plan.verbose)
         held.callback(terminal.close)
-        return _report(runner, terminal, files)
+        return _report(engine, Mask(plan.target.secrets), terminal, files)
 
 
-def _report(runner: Runner, terminal: Reporter, files: list[Reporter]) -> int:
+def _report(engine: Engine, mask: Mask, terminal: Reporter, files: list[Reporter]) -> int:
     """Pass the events on. A terminal that went away ends the run, quietly; the files are still written."""
     listeners = [*files, terminal]
     last: Event | None = None
-    events = runner.run()
+    events = engine.run()
     with _one_interrupt():
         try:
             for last in events:
                 if not isinstance(last, Finished):
-                    _tell(listeners, last)
+                    _tell(listeners, mask.event(last))
         except KeyboardInterrupt:
             pass
+        except UsageError as error:
+            raise WrongUse(str(error)) from None
         except BrokenPipeError:
             listeners = files
         finally:
             _close(events)
-    end = last if isinstance(last, Finished) else Finished(runner.report())
+    end = last if isinstance(last, Finished) else Finished(engine.report())
     try:
-        _tell(listeners, end)
+        _tell(listeners, mask.event(end))
     except BrokenPipeError:
         _silence()
     if terminal not in listeners:

@@ -107,7 +107,9 @@ class Target:
     """The server under test: a command, a URL, or a command that serves the URL.
 
     `{port}` in command and URL stands for a free port, chosen at start-up. An empty `command` means that
-    somebody else runs the server at `url`. `env` is added to the environment of `mcp-conform` itself.
+    somebody else runs the server at `url`. `env` is added to the environment of `mcp-conform` itself. `name` is what
+    the server is called in the client configuration `config`, if it comes from one. `secrets` are the values that
+    no report may show: value → name of the variable that stands for it.
     """
 
     command: tuple[str, ...] = ()
@@ -115,6 +117,9 @@ class Target:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    config: str = ""
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def transport(self) -> str:
@@ -200,7 +205,10 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One revision over one transport: what was learned about each requirement put to the test."""
+    """One revision over one transport: what was learned about each requirement put to the test.
+
+    `name` is the name of the server in a client configuration, "" if there is only one server.
+    """
 
     revision: str
     era: str
@@ -209,6 +217,7 @@ class Run:
     capabilities: Json
     verdicts: tuple[Judged, ...]
     seconds: float
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +227,8 @@ class Report:
     `started` is an ISO 8601 time in UTC. `complete` is false if the run was interrupted. `notes` are remarks about
     the target as a whole, such as revisions that it does not speak. `problem` says why nothing could be tested,
     `diagnosis` what probably is behind that, and `hint` how to mend it.
+    Of several servers `target` has only the `config` that they come from, and `problems` says by name which of them
+    could not be tested, and why.
     """
 
     target: Target
@@ -229,6 +240,7 @@ class Report:
     exit: int
     notes: tuple[str, ...] = ()
     problem: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
     diagnosis: str = ""
     hint: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)

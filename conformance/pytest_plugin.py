@@ -7,6 +7,7 @@ requirement in one run.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("mcp-conform", "conformance of an MCP server")
     group.addoption("--mcp-server", metavar="COMMAND", help="command that starts the MCP server to test")
     group.addoption("--mcp-url", metavar="URL", help="URL of the MCP server to test; {port} with --mcp-server")
+    group.addoption("--mcp-target", metavar="FILE", help="target file, as mcp-conform --target")
     group.addoption(
         "--mcp-revision",
         metavar="DATE",
@@ -29,18 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--mcp-only", metavar="PATTERN", action="append", default=[], help="as mcp-conform --only")
     group.addoption("--mcp-skip", metavar="PATTERN", action="append", default=[], help="as mcp-conform --skip")
-    group.addoption(
-        "--mcp-call-tools", choices=("none", "safe", "all"), default="safe", help="tools that may be called"
-    )
-    group.addoption(
-        "--mcp-timeout", metavar="SECONDS", type=float, default=10.0, help="how long an answer may take (10)"
-    )
+    group.addoption("--mcp-call-tools", choices=("none", "safe", "all"), help="tools that may be called (safe)")
+    group.addoption("--mcp-timeout", metavar="SECONDS", type=float, help="how long an answer may take (10)")
     group.addoption("--mcp-strict", action="store_true", help="warnings fail too")
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Test the server and add the items."""
-    if config.getoption("--mcp-server") or config.getoption("--mcp-url"):
+    if any(config.getoption(option) for option in ("--mcp-server", "--mcp-url", "--mcp-target")):
         items.extend(Conformance.from_parent(session, name="mcp-conform").collect())
 
 
@@ -63,25 +61,27 @@ class Conformance(pytest.Collector):
                 yield RequirementItem.from_parent(self, name=name, run_=run, judged=judged)
 
     def _test(self) -> Report:
-        from conformance.model import Limits, Target
-        from conformance.runner import Options, Runner, UsageError
-        from conformance.target import StartError, parse_command
+        from conformance.options import UsageError
+        from conformance.runner import Runner
+        from conformance.settings import WrongUse, settle, target_file
 
         option = self.config.getoption
-        options = Options(
-            revisions=tuple(option("--mcp-revision")),
-            only=tuple(option("--mcp-only")),
-            skip=tuple(option("--mcp-skip")),
-            call_tools=option("--mcp-call-tools"),
-            limits=Limits(answer=option("--mcp-timeout")),
-        )
+        said = {
+            "server": option("--mcp-server"),
+            "url": option("--mcp-url"),
+            "revisions": option("--mcp-revision"),
+            "only": option("--mcp-only"),
+            "skip": option("--mcp-skip"),
+            "call-tools": option("--mcp-call-tools"),
+            "timeout": option("--mcp-timeout"),
+        }
+        named = option("--mcp-target")
         try:
-            command = parse_command(option("--mcp-server")) if option("--mcp-server") else ()
-            runner = Runner(Target(command, option("--mcp-url") or ""), options)
-        except (StartError, UsageError) as error:
+            runner = Runner(*settle(said, target_file(Path(named)) if named else None))
+            for _event in runner.run():
+                pass
+        except (WrongUse, UsageError) as error:
             raise pytest.UsageError(f"mcp-conform: {error}") from None
-        for _event in runner.run():
-            pass
         return runner.report()
 
 

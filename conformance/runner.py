@@ -5,15 +5,14 @@ from __future__ import annotations
 import queue
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal
 
 from conformance import events
-from conformance.cases import Case
+from conformance.cases import Case, near
 from conformance.checks import cases, checks, judged_by_invariants, probes
 from conformance.connections import Connections
 from conformance.detection import Attempt, attempts, discard, judge_offers
@@ -31,36 +30,16 @@ from conformance.model import (
     Target,
     Verdict,
 )
+from conformance.options import Options, UsageError
 from conformance.plan import isolated, plan
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
 from conformance.selection import Selection, SelectionError, select
 from conformance.session import NotSpoken, Session
-from conformance.survey import CallPolicy
+from conformance.survey import CallPolicy, Survey
 from conformance.transports import StartError
 from conformance.units import SESSION_CASES, SURVEY, Stage, State, Workshop
 from conformance.verdicts import Facts, counts, exit_status, judge, stands
-
-
-class UsageError(Exception):
-    """The user asked for something that cannot be; one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the user chose. `revisions` empty means every revision that the target speaks, `("newest",)` one."""
-
-    revisions: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
-    skip: tuple[str, ...] = ()
-    call_tools: Literal["none", "safe", "all"] = "safe"
-    named_tools: tuple[str, ...] = ()
-    limits: Limits = field(default_factory=Limits)
-    jobs: int = 6
-    fail_on: str = "violation"
-    trace: bool = False
-    confirm: bool = True
-
 
 QUIET_STARTS = 4
 """A window of silence lasts that many times as long as the target takes to start, at most `limits.quiet`."""
@@ -78,7 +57,8 @@ class Runner:
             raise UsageError(f"unknown revision {unknown[0]}; there are {known}")
         self.target = target
         self.options = options
-        self.requirements = load()
+        self.requirements = {**load(), **options.own.requirements}
+        self.cases = (*cases(), *options.own.cases)
         self.selection = self._select()
         self._judging: dict[str, tuple[str, ...]] = {}
         for case in self.selection.cases:
@@ -92,11 +72,12 @@ class Runner:
         self._complete = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
         self._connections = Connections(target, options.limits, options.jobs, self._watch if options.trace else None)
+        self._connections.answers = options.answers
         self._workshop = Workshop(self._connections, load_invariants(), probes())
 
     # -- the straight line
 
-    def run(self) -> Iterator[events.Event]:
+    def run(self) -> Generator[events.Event, None, None]:
         """Everything, in order. Whatever happens, no process is left behind when it ends or is closed."""
         yield events.Started(self.target)
         pool = ThreadPoolExecutor(self.options.jobs, thread_name_prefix="mcp-conform")
@@ -147,6 +128,11 @@ class Runner:
     def effort(self) -> tuple[int, int]:
         """Processes started and requests made so far."""
         return self._connections.started, self._connections.requests
+
+    @property
+    def survey(self) -> Survey | None:
+        """What the target offers in the newest revision that was tested; None if no session could be opened."""
+        return next((state.survey for state in reversed(self._states) if state.survey is not None), None)
 
     def spent(self) -> dict[str, float]:
         """Seconds spent in each case, over all runs; cases of different units overlap in time."""
@@ -202,7 +188,8 @@ class Runner:
         state = State(
             tried.revision,
             session.transport.name,
-            CallPolicy(self.options.call_tools, self.options.named_tools),
+            self.options.policy,
+            self.options.samples,
             startup=tried.seconds,
             server=session.server,
             main=tried.stage,
@@ -231,8 +218,22 @@ class Runner:
             for unit in units:
                 todo.append(self._job(state, unit, state.main if unit is units[0] else None))
             self._connections.expect(sum(1 for unit in units[1:] if isolated(unit)))
+        self._check_mentions()
         yield events.Planned(total)
         yield from self._work(pool, todo)
+
+    def _check_mentions(self) -> None:
+        """Raises UsageError for a tool or prompt that the user named and the target does not list in any revision."""
+        surveys = [state.survey for state in self._states if state.survey is not None]
+        for mention in self.options.mentions if surveys else ():
+            listed = [
+                item for survey in surveys for item in (survey.tools if mention.kind == "tool" else survey.prompts)
+            ]
+            names = {str(item.get("name")) for item in listed}
+            if mention.name not in names:
+                there = f"there are {', '.join(sorted(names)[:10])}" if names else f"it lists no {mention.kind}"
+                hint = near(mention.name, names) or f"; {there}"
+                raise UsageError(f"{mention.where}: the server has no {mention.kind} {mention.name!r}{hint}")
 
     def _job(self, state: State, unit: tuple[Case, ...], stage: Stage | None) -> Callable[[], object]:
         def tell(case: str, outcome: str, seconds: float) -> None:
@@ -317,11 +318,12 @@ class Runner:
             self._judging,
             state.seconds,
             state.blocked_by or ("" if self._complete else INTERRUPTED),
+            self.options.softened,
         )
         verdicts = [
             self._completed(judge(requirement, facts), state)
             for requirement in self._reportable(state)
-            if requirement.id in by
+            if requirement.id in by or requirement.id in self.options.own.requirements
         ]
         return Run(
             state.revision.date,
@@ -331,6 +333,7 @@ class Runner:
             state.survey.capabilities if state.survey else {},
             tuple(verdicts),
             sum(state.seconds.values()),
+            self.target.name,
         )
 
     def _reportable(self, state: State) -> Iterator[Requirement]:
@@ -351,22 +354,26 @@ class Runner:
 
     def _command(self, state: State, case: str) -> str:
         target, options = self.target, self.options
-        words = ["mcp-conform"]
-        if target.command:
+        if target.config:
+            options = replace(options, named_by=("--config", target.config, "--name", target.name))
+        words = ["mcp-conform", *options.named_by]
+        if target.command and not options.named_by:
             words += ["--server", shlex.join(target.command)]
-        if target.url:
+        if target.url and not options.named_by:
             words += ["--url", target.url]
-        if options.call_tools != "safe":
-            words += ["--call-tools", options.call_tools]
-        for tool in options.named_tools:
-            words += ["--call-tool", tool]
-        if target.cwd:
+        if options.policy.mode != "safe":
+            words += ["--call-tools", options.policy.mode]
+        for mention in options.mentions:
+            if mention.where == "--call-tool":
+                words += ["--call-tool", mention.name]
+        if target.cwd and not options.named_by:
             words += ["--cwd", target.cwd]
         if options.limits.answer != Limits().answer:
             words += ["--timeout", f"{options.limits.answer:g}"]
         # Values may be secret: a shell that has the variable fills it in.
-        given = "".join(f'--env {shlex.quote(name)}="${name}" ' for name in target.env)
-        given += "".join(f"--header {shlex.quote(name + ': …')} " for name in target.headers)
+        named = set() if options.named_by else {*target.env, *target.headers}
+        given = "".join(f'--env {shlex.quote(name)}="${name}" ' for name in target.env if name in named)
+        given += "".join(f"--header {shlex.quote(name + ': …')} " for name in target.headers if name in named)
         return f"{shlex.join(words)} {given}" + shlex.join(["--revision", state.revision.date, "--only", case])
 
     # -- inside
@@ -374,7 +381,7 @@ class Runner:
     def _select(self) -> Selection:
         try:
             return select(
-                cases(),
+                self.cases,
                 self.requirements,
                 self.options.only,
                 self.options.skip,

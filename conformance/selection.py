@@ -110,4 +110,5 @@ def _area(identifier: str) -> str:
 
 
 def _matches(identifier: str, pattern: str) -> bool:
-    return fnmatchcase(identifier, pattern) or fnmatchcase(_area(identifier), pattern)
+    parts = identifier.split("/")
+    return any(fnmatchcase("/".join(parts[: end + 1]), pattern) for end in range(len(parts)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from conformance.arguments import Unfillable, smallest_arguments
+from conformance.arguments import Unfillable, candidates, smallest_arguments
 from conformance.model import Json
 from conformance.session import Call, Session
 
@@ -21,11 +21,14 @@ LISTS = {
 """Name of the list → its method and the member of the result that holds the items."""
 
 
+CallMode = Literal["none", "safe", "all"]
+
+
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
     """Which tools may be called: `safe` those annotated readOnlyHint, `none`, `all`; `named` ones in any case."""
 
-    mode: Literal["none", "safe", "all"] = "safe"
+    mode: CallMode = "safe"
     named: tuple[str, ...] = ()
 
     def allows(self, tool: Json) -> bool:
@@ -43,6 +46,15 @@ class CallPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class Samples:
+    """What the user gave to try: arguments of good calls by tool, arguments by prompt, URIs that may be read."""
+
+    tools: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
+    prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Survey:
     """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list."""
 
@@ -53,6 +65,36 @@ class Survey:
     templates: tuple[Json, ...] = ()
     prompts: tuple[Json, ...] = ()
     pages: tuple[tuple[str, int], ...] = ()
+    samples: Samples = field(default_factory=Samples)
+
+    def arguments_for(self, tool: Json) -> dict[str, Json]:
+        """Arguments for a good call of a listed tool: the user's, or the smallest. Raises Unavailable."""
+        given = self.samples.tools.get(str(tool.get("name")))
+        if given:
+            return dict(given[0])
+        try:
+            return smallest_arguments(tool.get("inputSchema"))
+        except Unfillable as reason:
+            raise Unavailable(f"no arguments can be made up for tool {tool.get('name')!r}: {reason}") from None
+
+    def other_arguments(self, tool: Json) -> list[dict[str, Json]]:
+        """What else may be tried if the tool fails with `arguments_for`: the user's, or others that are made up."""
+        given = self.samples.tools.get(str(tool.get("name")))
+        try:
+            return list(given or candidates(tool.get("inputSchema")))[1:]
+        except Unfillable:
+            return []
+
+    def prompt_arguments(self, prompt: Json) -> dict[str, str]:
+        """Arguments for a listed prompt: the user's, or a short string for each that is required."""
+        given = self.samples.prompts.get(str(prompt.get("name")))
+        return dict(given) if given is not None else dict.fromkeys(required_of(prompt), "x")
+
+    @property
+    def readable(self) -> list[str]:
+        """The URIs of resources: first those that the user gave, then those listed."""
+        listed = [item["uri"] for item in self.resources if isinstance(item.get("uri"), str)]
+        return list(dict.fromkeys((*self.samples.resources, *listed)))
 
     def declares(self, capability: str) -> bool:
         """Whether the server declared the dotted `capability`; a boolean leaf must be true."""
@@ -108,9 +150,9 @@ def walk(session: Session, method: str, member: str) -> Iterator[tuple[Call, lis
         seen.add(cursor)
 
 
-def take(session: Session, policy: CallPolicy) -> Survey:
+def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
     """Ask for every list that the server declared."""
-    survey = Survey(session.capabilities, policy)
+    survey = Survey(session.capabilities, policy, samples=samples)
     found: dict[str, tuple[Json, ...]] = {}
     pages: list[tuple[str, int]] = []
     for name, (method, member) in LISTS.items():
@@ -123,19 +165,11 @@ def take(session: Session, policy: CallPolicy) -> Survey:
             count += 1
         found[name] = tuple(items)
         pages.append((name, count))
-    return Survey(session.capabilities, policy, pages=tuple(pages), **found)
+    return Survey(session.capabilities, policy, pages=tuple(pages), samples=samples, **found)
 
 
 class Unavailable(Exception):
     """The target has nothing of the kind; the text says what would let the case run."""
-
-
-def arguments_for(tool: Json) -> dict[str, Json]:
-    """Smallest arguments for a listed tool. Raises Unavailable."""
-    try:
-        return smallest_arguments(tool.get("inputSchema"))
-    except Unfillable as reason:
-        raise Unavailable(f"no arguments can be made up for tool {tool.get('name')!r}: {reason}") from None
 
 
 def _may_be_called(survey: Survey) -> Sequence[Json]:
@@ -144,10 +178,10 @@ def _may_be_called(survey: Survey) -> Sequence[Json]:
     return survey.callable_tools
 
 
-def _call_of(tools: Sequence[Json], lacking: str) -> Json:
+def _call_of(survey: Survey, tools: Sequence[Json], lacking: str) -> Json:
     for tool in tools:
         try:
-            return {"name": tool.get("name"), "arguments": arguments_for(tool)}
+            return {"name": tool.get("name"), "arguments": survey.arguments_for(tool)}
         except Unavailable:
             continue
     raise Unavailable(lacking)
@@ -160,12 +194,12 @@ def _required(item: Json) -> list[str]:
 
 
 def _tool_call(survey: Survey) -> Json:
-    return _call_of(_may_be_called(survey), "no tool that may be called has arguments that can be made up")
+    return _call_of(survey, _may_be_called(survey), "no tool that may be called has arguments that can be made up")
 
 
 def _bare_tool(survey: Survey) -> Json:
     tools = [tool for tool in _may_be_called(survey) if not _required(tool)]
-    return _call_of(tools, "no tool that may be called does without arguments")
+    return _call_of(survey, tools, "no tool that may be called does without arguments")
 
 
 def _strict_tool(survey: Survey) -> Json:
@@ -183,31 +217,30 @@ def _tool_name(survey: Survey) -> Json:
 
 
 def _resource_uri(survey: Survey) -> Json:
-    for resource in survey.resources:
-        if isinstance(resource.get("uri"), str):
-            return resource["uri"]
+    for uri in survey.readable:
+        return uri
     raise Unavailable("the server lists no resource")
 
 
-def prompt_arguments(prompt: Json) -> dict[str, str]:
-    """A short string for each required argument of a listed prompt."""
+def required_of(prompt: Json) -> list[str]:
+    """The names of the required arguments of a listed prompt."""
     listed = prompt.get("arguments")
-    return {
-        str(argument.get("name")): "x"
+    return [
+        str(argument.get("name"))
         for argument in (listed if isinstance(listed, list) else [])
         if isinstance(argument, dict) and argument.get("required") is True
-    }
+    ]
 
 
 def _prompt(survey: Survey) -> Json:
-    for prompt in sorted(survey.prompts, key=lambda prompt: len(prompt_arguments(prompt))):
-        return {"name": prompt.get("name"), "arguments": prompt_arguments(prompt)}
+    for prompt in sorted(survey.prompts, key=lambda prompt: len(required_of(prompt))):
+        return {"name": prompt.get("name"), "arguments": survey.prompt_arguments(prompt)}
     raise Unavailable("the server lists no prompt")
 
 
 def _strict_prompt(survey: Survey) -> Json:
     for prompt in survey.prompts:
-        if prompt_arguments(prompt):
+        if required_of(prompt):
             return {"name": prompt.get("name"), "arguments": {}}
     raise Unavailable("no prompt has a required argument")
 

@@ -7,6 +7,7 @@ import difflib
 import os
 import random
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,6 +25,17 @@ from conformance.secrets import CANARY
 STDERR_TAIL = 64 * 1024
 PORTS = range(20_000, 32_000)
 """Below the ports that systems give to outgoing connections, so that none of those takes a chosen port meanwhile."""
+
+
+ORIGINS = {
+    "npx": "npx comes with Node.js, https://nodejs.org",
+    "node": "node is Node.js, https://nodejs.org",
+    "uvx": "uvx comes with uv, https://docs.astral.sh/uv",
+    "uv": "uv is at https://docs.astral.sh/uv",
+    "docker": "docker is at https://docs.docker.com/get-started/get-docker",
+    "cmd": "cmd is the shell of Windows: on this system name the program that it runs",
+}
+"""Where programs that often start servers come from."""
 
 
 class StartError(Exception):
@@ -320,23 +332,43 @@ def _why_not(target: Target, error: Exception) -> str:
     if target.cwd is not None and not Path(target.cwd).is_dir():
         return f"the working directory {target.cwd!r} does not exist"
     if isinstance(error, FileNotFoundError):
-        return _not_found(Path(target.cwd or "."), program)
+        return _not_found(target, program)
     if isinstance(error, PermissionError):
         return f"{program!r} is not executable; make it so (chmod +x) or name the program that runs it"
     return f"{program!r} could not be started: {getattr(error, 'strerror', None) or error}"
 
 
-def _not_found(cwd: Path, program: str) -> str:
+def why_not_runnable(target: Target) -> str:
+    """Why the command of a target cannot be run here, "" if it can; nothing is started."""
+    program, cwd = target.command[0], Path(target.cwd or ".")
+    found: str | Path | None = None
+    if "/" not in program:
+        found = shutil.which(program, path=target.env.get("PATH"))
+    elif (cwd / program).is_file():
+        found = cwd / program
+    if found is None or not cwd.is_dir():
+        return _why_not(target, FileNotFoundError())
+    return "" if os.access(found, os.X_OK) else _why_not(target, PermissionError())
+
+
+def _not_found(target: Target, program: str) -> str:
+    cwd = Path(target.cwd or ".")
     if "/" in program and (cwd / program).exists():
         return f"the program that the first line (#!) of {program!r} names was not found"
     if "/" in program:
         folders = [(cwd / program).parent]
     else:
-        folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+        path = target.env.get("PATH", os.environ.get("PATH", ""))
+        folders = [Path(folder) for folder in path.split(os.pathsep) if folder]
     near = difflib.get_close_matches(Path(program).name, _names(folders), n=1, cutoff=0.7)
     hint = f" (is it {near[0]!r}?)" if near else ""
-    whole = " (the command line is split into words as a shell would)" if " " in program else ""
-    return f"the command {program!r} was not found{hint}{whole}; check the name{'' if '/' in program else ' and PATH'}"
+    split = (
+        "its arguments belong into args" if target.config else "the command line is split into words as a shell would"
+    )
+    whole = f" ({split})" if " " in program else ""
+    comes = f"; {ORIGINS[program]}" if program in ORIGINS else ""
+    where = "" if "/" in program else " and PATH"
+    return f"the command {program!r} was not found{hint}{whole}; check the name{where}{comes}"
 
 
 def _names(folders: Iterable[Path]) -> set[str]:

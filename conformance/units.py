@@ -18,7 +18,7 @@ from conformance.player import play
 from conformance.probes import Bench, Probe
 from conformance.revisions import BY_DATE, Revision
 from conformance.session import NotSpoken, Session
-from conformance.survey import CallPolicy, Survey, take
+from conformance.survey import CallPolicy, Samples, Survey, take
 from conformance.transports import StartError
 
 OPENING, SURVEY, CLOSING = "session/opening", "session/survey", "session/closing"
@@ -37,6 +37,7 @@ class State:
     revision: Revision
     transport: str
     policy: CallPolicy
+    samples: Samples = field(default_factory=Samples)
     spoken: tuple[str, ...] = ()
     startup: float = 1.0
     survey: Survey | None = None
@@ -111,7 +112,7 @@ class Workshop:
     def survey(self, state: State, stage: Stage) -> Survey:
         """Take the survey on an open stage."""
         stage.enter(SURVEY)
-        survey = take(stage.session, state.policy)
+        survey = take(stage.session, state.policy, state.samples)
         stage.session.header_arguments = survey.header_arguments
         return survey
 

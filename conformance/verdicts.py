@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from conformance.ledger import Ledger
@@ -27,7 +27,7 @@ class Facts:
     """What the engine knows about a run when verdicts are due.
 
     `survey` is None if the session could not be opened. `seconds` is the time spent on each case.
-    `cases_of` are the cases that can judge a requirement; `reproduce` is the command without its selection.
+    `cases_of` are the cases that can judge a requirement. `softened` is what the user has weigh less.
     """
 
     revision: str
@@ -37,6 +37,7 @@ class Facts:
     cases_of: Mapping[str, tuple[str, ...]]
     seconds: Mapping[str, float] = field(default_factory=dict)
     blocked_by: str = ""
+    softened: Mapping[str, Severity] = field(default_factory=dict)
 
 
 def severity_of(requirement: Requirement, revision: str, ceiling: Severity | None = None) -> Severity:
@@ -52,7 +53,8 @@ def severity_of(requirement: Requirement, revision: str, ceiling: Severity | Non
 def judge(requirement: Requirement, facts: Facts) -> Judged:
     """The verdict on one requirement in one run. It must hold in the run's revision."""
     ledger = facts.ledger
-    findings = tuple(f for f in ledger.findings if f.requirement == requirement.id)
+    softened = facts.softened.get(requirement.id)
+    findings = tuple(_at_most(softened, f) for f in ledger.findings if f.requirement == requirement.id)
     verdict, reason = _verdict(requirement, facts, findings)
     failed = verdict is Verdict.FAILED
     severity = (
@@ -73,6 +75,13 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         else (),
         seconds=sum(facts.seconds.get(case, 0.0) for case in facts.cases_of.get(requirement.id, ())),
     )
+
+
+def _at_most(severity: Severity | None, finding: Finding) -> Finding:
+    """The finding, no heavier than `severity`."""
+    if severity is None or (finding.ceiling is not None and finding.ceiling.rank <= severity.rank):
+        return finding
+    return replace(finding, ceiling=severity)
 
 
 def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
@@ -146,6 +155,12 @@ def exit_status(report: Report, fail_on: str = "violation") -> int:
         return EXIT_VIOLATIONS
     tested = any(judged.verdict in (Verdict.PASSED, Verdict.FAILED) for judged in verdicts)
     broken = any(judged.verdict is Verdict.BROKEN for judged in verdicts)
-    if report.problem or broken or not tested or not report.complete:
+    if report.problem or report.problems or broken or not tested or not report.complete:
         return EXIT_UNTESTED
     return EXIT_CLEAN
+
+
+def worst(statuses: Iterable[int]) -> int:
+    """The exit status for several servers: violations weigh most, then what could not be tested."""
+    found = set(statuses)
+    return next((status for status in (EXIT_VIOLATIONS, EXIT_UNTESTED, EXIT_CLEAN) if status in found), EXIT_UNTESTED)

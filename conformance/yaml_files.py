@@ -60,7 +60,7 @@ def load(path: Path, schema: Path | None = None) -> tuple[Any, Lines]:
     except yaml.YAMLError as error:
         raise FileError(path, _line_of_error(error, text), f"is not valid YAML: {_reason(error)}") from None
     if schema is not None:
-        _check(path, data, lines, schema)
+        check(path, data, lines, schema)
     return data, lines
 
 
@@ -171,7 +171,8 @@ def _schema(path: Path) -> tuple[Any, Any]:
     return schema, Draft202012Validator(schema)
 
 
-def _check(path: Path, data: Any, lines: Lines, schema_path: Path) -> None:
+def check(path: Path, data: Any, lines: Lines, schema_path: Path) -> None:
+    """Raise FileError with the first thing that is wrong with `data` under the schema in the file `schema_path`."""
     schema, validator = _schema(schema_path)
     if validator.is_valid(data):
         return

@@ -113,9 +113,9 @@ SMALL = """\
 """
 
 
-def loaded(folder: Path, cases: str, prefix: str = "") -> tuple[Case, ...]:
+def loaded(folder: Path, cases: str, own: dict[str, Requirement] | None = None) -> tuple[Case, ...]:
     (folder / "tools.yaml").write_text(HEAD + cases, encoding="utf-8")
-    return load_cases(folder, REQUIREMENTS, PICKS, PROBES, prefix)
+    return load_cases(folder, REQUIREMENTS, PICKS, PROBES, own)
 
 
 def complaint(folder: Path, cases: str) -> str:
@@ -197,9 +197,19 @@ def test_an_id_that_is_null_is_not_an_id_that_is_left_out(tmp_path: Path) -> Non
     assert case.steps[0].id is None
 
 
-def test_the_cases_of_a_user_have_a_prefix(tmp_path: Path) -> None:
-    (case,) = loaded(tmp_path, SMALL, prefix="own")
-    assert (case.id, case.area) == ("own/tools/small", "own/tools")
+def test_a_case_of_the_user_is_a_rule_where_it_names_none(tmp_path: Path) -> None:
+    own: dict[str, Requirement] = {}
+    text = SMALL.replace("requirement: tools/unknown-tool-refused\n            ", "")
+    (case,) = loaded(tmp_path, text, own)
+    assert (case.id, case.area, case.requirements) == ("own/tools/small", "own/tools", ("own/tools/small",))
+    rule = own["own/tools/small"]
+    assert set(rule.bases.values()) == {Basis.OWN}
+    assert rule.urls["2025-11-25"] == (f"{tmp_path}/tools.yaml:3",)
+
+
+def test_a_case_of_the_suite_must_name_a_requirement(tmp_path: Path) -> None:
+    text = SMALL.replace("requirement: tools/unknown-tool-refused\n            ", "")
+    assert complaint(tmp_path, text) == "tools.yaml:9: expect needs 'requirement'"
 
 
 def test_the_cases_of_the_suite_are_well_formed() -> None:

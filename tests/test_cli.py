@@ -24,7 +24,7 @@ def test_without_a_target_usage_is_shown() -> None:
     done = conform()
     assert done.returncode == 2
     assert done.stderr.startswith("Usage: mcp-conform ")
-    assert done.stderr.rstrip().endswith("say what to test: --server COMMAND or --url URL")
+    assert done.stderr.rstrip().endswith("--config FILE; mcp-conform init writes a target file")
     assert done.stdout == ""
 
 
@@ -33,7 +33,7 @@ def test_without_a_target_usage_is_shown() -> None:
     [
         (["--server", 'a "b'], "cannot be split into words"),
         (["--url", "ftp://x"], "'ftp://x' is no http or https URL"),
-        (["--url", "http://127.0.0.1:{port}/"], "together with --server"),
+        (["--url", "http://127.0.0.1:{port}/"], "only together with a server to start"),
         (["--server", "x", "--header", "A: b"], "only a server at a --url gets headers"),
         (["--server", "x", "--env", "A"], "'A' is not of the form NAME=VALUE"),
         (["--server", "x", "--only", "toolz"], "'toolz'"),

@@ -17,9 +17,11 @@ import pytest
 from conformance.checks import checks
 from conformance.folklore import table
 from conformance.model import Limits, Report, Target, Verdict
+from conformance.options import Options
 from conformance.requirements import load
 from conformance.revisions import BY_DATE, REVISIONS
-from conformance.runner import Options, Runner
+from conformance.runner import Runner
+from conformance.survey import CallPolicy
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
 LIMITS = Limits(start=20, answer=3, quiet=0.15, shutdown=1.5)
@@ -56,7 +58,7 @@ def tested(*arguments: str, revisions: tuple[str, ...] = (), http: bool = False,
     """What the suite says of the reference server started with `arguments`."""
     url = "http://127.0.0.1:{port}/mcp" if http else ""
     command = (*REFERENCE, *(("--transport", "http", "--port", "{port}") if http else ()), *arguments)
-    options = Options(revisions=revisions, only=only, call_tools="all", limits=LIMITS, confirm=False)
+    options = Options(revisions=revisions, only=only, policy=CallPolicy("all"), limits=LIMITS, confirm=False)
     runner = Runner(Target(command, url), options)
     for _event in runner.run():
         pass
@@ -127,7 +129,12 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
         words = [word for case in shown for word in ("--only", case)]
         server = f"{fronts.SERVER} --fault {fault.name}"
         said = fronts.by_command_line(tmp_path, server, *words, start=fronts.here)
-        assert said == fronts.by_pytest(tmp_path, server, *words, start=fronts.here)
+        assert failures(said) == failures(fronts.by_pytest(tmp_path, server, *words, start=fronts.here))
+
+
+def failures(outcomes: dict[str, str]) -> dict[str, bool]:
+    """What failed. Whether the rest could be put to the test may depend on how quick a server works by itself."""
+    return {requirement: outcome in ("failed", "error") for requirement, outcome in outcomes.items()}
 
 
 def test_every_checked_requirement_has_a_fault_that_breaks_it() -> None:

@@ -45,17 +45,27 @@ def list_requirements(
         typer.echo(listing(chosen, by))
 
 
-def explain(requirement: Annotated[str, typer.Argument(metavar="ID", help="For example tools/list-shape.")]) -> None:
+def explain(
+    requirement: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="For example tools/list-shape, or target-file for the keys of the target file."
+        ),
+    ],
+) -> None:
     """Explain a requirement: its text, where it stands, how it is checked."""
     import difflib
 
     from conformance.checks import checks
     from conformance.folklore import about
     from conformance.front import faults
-    from conformance.reporters.catalogue import explanation
+    from conformance.reporters.catalogue import explanation, target_file_keys
     from conformance.requirements import load
 
     known = load()
+    if requirement == "target-file":
+        typer.echo(target_file_keys())
+        return
     if requirement not in known:
         near = difflib.get_close_matches(requirement, known, n=3, cutoff=0.5)
         near = near or [identifier for identifier in known if identifier.endswith(f"/{requirement}")]

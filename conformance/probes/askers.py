@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from conformance.answers import CAPABILITY, Reply, answer_to
+from conformance.answers import CAPABILITY, Reply
 from conformance.model import Frame, Json
 from conformance.probes import Bench
-from conformance.probes.tools import call_each, cancel
+from conformance.probes.calls import call_each, cancel
 from conformance.session import Call, Session
 from conformance.survey import LISTS, Unavailable, walk
 
@@ -156,18 +156,22 @@ class Client:
             self._session = session
         return self._session
 
+    def plausible(self, method: str, params: Json) -> Json:
+        """What a helpful client answers."""
+        return self.session.answers.plausible(method, params)
+
     def call(self, asker: Asker, replies: Replies, rounds: int = MAX_ROUNDS) -> Call:
         """The tool's call; its requests are answered by `replies`, plausibly after `rounds` of them."""
         session = self.session
         instead = session.answers.instead
         instead.clear()
-        instead.update({method: _at_first(rounds, method, reply) for method, reply in replies.items()})
+        instead.update({method: _at_first(session, rounds, method, reply) for method, reply in replies.items()})
         call = session.send("tools/call", asker.params)
         session.wait(call)
         for _ in range(rounds if session.revision.era == "stateless" else 0):
             if not _asks_on(call):
                 break
-            call = session.send("tools/call", _retried(call, replies), illegal=self._silent)
+            call = session.send("tools/call", _retried(session, call, replies), illegal=self._silent)
             session.wait(call)
         instead.clear()
         call.excused = not call.answers  # it is judged here, whatever it is
@@ -228,21 +232,21 @@ def proof(session: Session | None, call: Call) -> list[Frame]:
     return sorted(frames, key=lambda frame: frame.number)
 
 
-def _at_first(rounds: int, method: str, reply: Callable[[Json], Reply]) -> Callable[[Json], Reply]:
+def _at_first(session: Session, rounds: int, method: str, reply: Callable[[Json], Reply]) -> Callable[[Json], Reply]:
     left = rounds
 
     def replied(params: Json) -> Reply:
         nonlocal left
         left -= 1
-        return reply(params) if left >= 0 else {"result": answer_to(method, params)}
+        return reply(params) if left >= 0 else {"result": session.answers.plausible(method, params)}
 
     return replied
 
 
-def _retried(call: Call, replies: Replies) -> Json:
+def _retried(session: Session, call: Call, replies: Replies) -> Json:
     params = {name: value for name, value in call.params.items() if name not in ("_meta", "requestState")}
     params["inputResponses"] = {
-        key: _response(str(request.get("method")), request.get("params"), replies)
+        key: _response(session, str(request.get("method")), request.get("params"), replies)
         for key, request in call.result["inputRequests"].items()
         if isinstance(request, dict)
     }
@@ -261,9 +265,9 @@ def _asks_on(call: Call) -> bool:
     )
 
 
-def _response(method: str, params: Json, replies: Replies) -> Json:
+def _response(session: Session, method: str, params: Json, replies: Replies) -> Json:
     reply = replies[method](params) if method in replies else {}
-    return reply["result"] if "result" in reply else answer_to(method, params)
+    return reply["result"] if "result" in reply else session.answers.plausible(method, params)
 
 
 def fixed(reply: Reply) -> Callable[[Json], Reply]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.calls import LONG, SHORT, patience
 from conformance.probes.outcome import shown, stray
-from conformance.probes.tools import LONG, SHORT, patience
 from conformance.session import Call, Session
 
 ACCEPTED = "jsonrpc/batch-accepted"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from conformance.messages import encode
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.calls import callable_tools
 from conformance.probes.observed import slow_call
 from conformance.probes.outcome import UNANSWERED, shown, stray
-from conformance.probes.tools import callable_tools
 from conformance.session import Call
 from conformance.survey import LISTS
 

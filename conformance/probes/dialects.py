@@ -10,9 +10,9 @@ from typing import Any
 from conformance.arguments import Unfillable, smallest_arguments
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.calls import FEW, callable_tools
 from conformance.probes.outcome import answered, complete, shown, succeeded
 from conformance.probes.structured import DIALECTS
-from conformance.probes.tools import FEW, callable_tools
 from conformance.session import Call
 
 DEFAULT = "json-schema/dialect-2020-12-supported"

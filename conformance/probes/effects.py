@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.model import Frame
 from conformance.probes import Bench, probe
+from conformance.probes.calls import LONG, call_each
 from conformance.probes.lists import hears_announcements, judge_announcements, look
-from conformance.probes.tools import LONG, call_each
 
 DECLARED = "discovery/only-declared-client-capabilities"
 ASKING = ("jsonrpc/server-request-id-valid", "jsonrpc/server-request-id-not-reused")

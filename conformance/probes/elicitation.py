@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from conformance.answers import answer_to, form_content
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.askers import Asker, Client, find_askers, fixed, is_question, proof, refusal
@@ -123,7 +122,7 @@ def _same_success(control: Call, call: Call) -> bool:
 def _invalid(bench: Bench, client: Client, asker: Asker) -> None:
     """The tool's first form, accepted once with content that does not fit it."""
     forms = [params.get("requestedSchema") for params in asker.asks(CREATE) if params.get("mode", "form") == "form"]
-    found = next(((form, *wrong) for form in forms if (wrong := misfit(form)) is not None), None)
+    found = next(((form, *wrong) for form in forms if (wrong := misfit(form, _filled(client, form))) is not None), None)
     if found is None:
         return
     form, content, why = found
@@ -135,7 +134,7 @@ def _invalid(bench: Bench, client: Client, asker: Asker) -> None:
             given += 1
             if given == 1:
                 return {"result": {"action": "accept", "content": content}}
-        return {"result": answer_to(CREATE, params)}
+        return {"result": client.plausible(CREATE, params)}
 
     call = client.call(asker, {CREATE: reply})
     what = f"tool {asker.name} asks the user and gets content in which {why}"
@@ -153,11 +152,15 @@ def _invalid(bench: Bench, client: Client, asker: Asker) -> None:
     )
 
 
-def misfit(form: Json) -> tuple[dict[str, Json], str] | None:
-    """Content that breaks the form in one place, and where; None if there is no sure way to break it."""
+def _filled(client: Client, form: Json) -> dict[str, Json]:
+    """What a helpful client puts into the form."""
+    return dict(client.plausible(CREATE, {"requestedSchema": form}).get("content", {}))
+
+
+def misfit(form: Json, content: dict[str, Json]) -> tuple[dict[str, Json], str] | None:
+    """`content` changed so that it breaks the form in one place, and where; None if there is no sure way to do it."""
     properties = form.get("properties") if isinstance(form, dict) else None
     required = form.get("required") if isinstance(form, dict) else None
-    content = form_content(form)
     for name, schema in properties.items() if isinstance(properties, dict) else ():
         schema = schema if isinstance(schema, dict) else {}
         if schema.get("type") in ("boolean", "integer", "number") or isinstance(schema.get("enum"), list):
@@ -205,7 +208,7 @@ def _question(session: Session, call: Call) -> Frame | None:
 def _answer_elsewhere(bench: Bench, sessions: tuple[Session, Session], call: Call, question: Frame) -> None:
     ours, other = sessions
     message = question.message
-    result = answer_to(CREATE, message.get("params"))
+    result = ours.answers.plausible(CREATE, message.get("params"))
     response = encode({"jsonrpc": "2.0", "id": message["id"], "result": result})
     foreign = other.position
     other.raw(response)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from conformance.probes import Bench, probe
+from conformance.probes.calls import callable_tools
 from conformance.probes.lists import declared
 from conformance.probes.observed import slow_call
-from conformance.probes.tools import callable_tools
 from conformance.survey import LISTS
 
 ONCE = "jsonrpc/every-request-answered-once"

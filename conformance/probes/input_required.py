@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from conformance.answers import answer_to
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.calls import call_each
 from conformance.probes.outcome import answered, shown
-from conformance.probes.tools import call_each
-from conformance.session import Call
+from conformance.session import Call, Session
 from conformance.survey import Unavailable
 
 RETRY = "input-required/retry-self-contained"
@@ -33,11 +32,11 @@ def retried(call: Call, responses: Json) -> Json:
     return params
 
 
-def responses_to(call: Call) -> dict[str, Json]:
+def responses_to(session: Session, call: Call) -> dict[str, Json]:
     """A plausible answer to each request for input."""
     requests = call.result.get("inputRequests")
     return {
-        key: answer_to(str(request.get("method")), request.get("params"))
+        key: session.answers.plausible(str(request.get("method")), request.get("params"))
         for key, request in (requests.items() if isinstance(requests, dict) else ())
         if isinstance(request, dict)
     }
@@ -56,7 +55,7 @@ def retry(bench: Bench) -> None:
         done = _full_retry(bench, call)
         if done is None:
             continue
-        _judge_kind(bench, IGNORED, call, {**responses_to(call), **EXTRA}, done)
+        _judge_kind(bench, IGNORED, call, {**responses_to(bench.session, call), **EXTRA}, done)
         if "inputRequests" in call.result:
             _judge_missing(bench, call)
         _judge_anew(bench, call)
@@ -66,7 +65,7 @@ def _full_retry(bench: Bench, first: Call) -> Call | None:
     """The outcome of answering all that is asked, None if there is none to compare with."""
     call = first
     for _ in range(MAX_ROUNDS):
-        call = bench.session.request("tools/call", retried(call, responses_to(call)))
+        call = bench.session.request("tools/call", retried(call, responses_to(bench.session, call)))
         if not answered(bench, call, RETRY):
             return None
         if not asks(call):

@@ -18,7 +18,7 @@ from conformance.probes.outcome import (
     shown,
     stray,
 )
-from conformance.survey import LISTS, Unavailable, arguments_for, prompt_arguments
+from conformance.survey import LISTS, Unavailable, required_of
 
 IDS: tuple[Json, ...] = (0, -7, 2**31 + 1, "mcp-conform", "90071", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", "mcp hé世")
 """Ids that the session itself does not use: it counts from 1."""
@@ -255,7 +255,7 @@ def _repeating(bench: Bench, text: str) -> Iterator[tuple[str, Json]]:
     """Requests whose answers may repeat `text`: calls of tools and prompts, in place of an argument that is needed."""
     for tool in [tool for tool in bench.survey.callable_tools if isinstance(tool.get("name"), str)]:
         try:
-            arguments = arguments_for(tool)
+            arguments = bench.survey.arguments_for(tool)
         except Unavailable:
             continue
         plain = [name for name, value in arguments.items() if value == "x"]
@@ -263,7 +263,7 @@ def _repeating(bench: Bench, text: str) -> Iterator[tuple[str, Json]]:
             yield "tools/call", {"name": tool["name"], "arguments": {**arguments, plain[0]: text}}
             break
     for prompt in bench.survey.prompts:
-        required = prompt_arguments(prompt)
+        required = required_of(prompt)
         if required and isinstance(prompt.get("name"), str):
             yield "prompts/get", {"name": prompt["name"], "arguments": dict.fromkeys(required, text)}
             break

@@ -9,9 +9,9 @@ from conformance.eras.handshake import Handshake, client_info
 from conformance.model import Frame
 from conformance.probes import Bench, probe
 from conformance.probes.askers import is_question
+from conformance.probes.calls import LONG, SHORT, callable_tools, cancel, patience
 from conformance.probes.cancellation import LATE_RESPONSE, answer_late
 from conformance.probes.outcome import shown
-from conformance.probes.tools import LONG, SHORT, callable_tools, cancel, patience
 from conformance.session import Call
 
 SILENT = "lifecycle/silent-before-initialize"

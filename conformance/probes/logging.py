@@ -5,9 +5,9 @@ from __future__ import annotations
 from conformance.eras.stateless import META
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.calls import callable_tools
 from conformance.probes.observed import Seen, levels_of, seen
 from conformance.probes.outcome import INVALID_PARAMS, answered, expect_refusal, shown
-from conformance.probes.tools import callable_tools
 from conformance.session import Call
 from conformance.survey import Unavailable
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from conformance.model import Json
 from conformance.probes import Bench
+from conformance.probes.calls import call_each
 from conformance.probes.outcome import complete, succeeded
-from conformance.probes.tools import call_each
 from conformance.session import Call
 from conformance.survey import Unavailable
 

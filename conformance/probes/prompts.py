@@ -6,7 +6,7 @@ from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.lists import judge_listing, judge_uniqueness
 from conformance.probes.outcome import INTERNAL_ERROR, INVALID_PARAMS, NO_SUCH_METHOD, answered, code_of, shown
-from conformance.survey import Unavailable, prompt_arguments
+from conformance.survey import Unavailable, required_of
 
 MAX_GETS = 10
 
@@ -39,7 +39,7 @@ def get_each(bench: Bench) -> None:
     if not prompts:
         raise Unavailable("the server lists no prompt")
     for prompt in prompts[:MAX_GETS]:
-        params = {"name": prompt.get("name"), "arguments": prompt_arguments(prompt)}
+        params = {"name": prompt.get("name"), "arguments": bench.survey.prompt_arguments(prompt)}
         call = bench.session.request("prompts/get", params)
         if not answered(bench, call, INTERNAL):
             continue
@@ -70,7 +70,7 @@ def get_each(bench: Bench) -> None:
 @probe("prompts.missing-arguments", MISSING, VALIDATED)
 def missing_arguments(bench: Bench) -> None:
     """Prompts with required arguments, without them."""
-    strict = [prompt for prompt in _named(bench) if prompt_arguments(prompt)]
+    strict = [prompt for prompt in _named(bench) if required_of(prompt)]
     if not strict:
         raise Unavailable("no prompt has a required argument")
     for prompt in strict[:3]:

@@ -53,7 +53,7 @@ def uris(bench: Bench) -> None:
 @probe("resources.read-each", AVAILABLE, READABLE, INTERNAL, WEB)
 def read_each(bench: Bench) -> None:
     """Each listed resource, at most MAX_READS. The shape of what comes is the wire invariant's."""
-    listed = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)]
+    listed = bench.survey.readable
     if not listed:
         raise Unavailable("the server lists no resource")
     calls = [bench.session.request("resources/read", {"uri": uri}) for uri in listed[:MAX_READS]]

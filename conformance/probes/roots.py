@@ -11,7 +11,7 @@ from conformance.probes import Bench, probe
 from conformance.probes.askers import EVERYTHING, Asker, Client, find_askers, fixed, is_question, refusal, with_tools_of
 from conformance.probes.outcome import shown, succeeded
 from conformance.session import Call, encode
-from conformance.survey import Unavailable, arguments_for
+from conformance.survey import Unavailable
 
 LIST = "roots/list"
 UNAVAILABLE = "roots/unavailable-roots-handled"
@@ -162,7 +162,7 @@ def _forms(tool: Json) -> Iterator[Callable[[Path], str]]:
 def _judge_boundary(bench: Bench, client: Client, tool: Json, replies: Json, paths: list[str]) -> bool:
     """Whether the tool could be judged: it succeeds inside the root."""
     try:
-        arguments = arguments_for(tool)
+        arguments = bench.survey.arguments_for(tool)
     except Unavailable:
         return False
     inside, outside = ({**arguments, path_argument(tool): path} for path in paths)

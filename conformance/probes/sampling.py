@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from conformance.answers import Reply, answer_to
+from conformance.answers import Reply
 from conformance.arguments import Unfillable, smallest_arguments
 from conformance.model import Frame, Json
 from conformance.probes import Bench, probe
@@ -62,8 +63,8 @@ def tool_loop(bench: Bench) -> None:
     if not askers:
         raise Unavailable("no tool that was called asks the client's model and offers it tools; name one")
     for asker in askers:
-        model = _Model(_harmless(bench, asker))
         client = Client(bench, asker.capabilities)
+        model = _Model(_harmless(bench, asker), client.plausible)
         call = client.call(asker, {CREATE: model.reply}, rounds=ROUNDS + MARGIN)
         if not call.answers:
             bench.ledger.inconclusive(LIMITED, "the tool with the loop is not answered in time")
@@ -105,6 +106,7 @@ class _Model:
     """A model that calls a tool twice at once whenever it may, ROUNDS times and no more."""
 
     harmless: bool
+    plausible: Callable[[str, Json], Json]
     calls: int = 0
     asked: list[Json] = field(default_factory=list)
 
@@ -113,7 +115,7 @@ class _Model:
         self.asked.append(params)
         tool = next((tool for tool in _offered(params) if self._may_call(tool)), None)
         if tool is None or self.calls == ROUNDS:
-            return {"result": answer_to(CREATE, params)}
+            return {"result": self.plausible(CREATE, params)}
         self.calls += 1
         uses = [
             {

@@ -9,11 +9,11 @@ from conformance.client_tasks import RELATED, related_task
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.askers import is_question
+from conformance.probes.calls import call_quickly
 from conformance.probes.outcome import INVALID_PARAMS, NO_SUCH_METHOD, answered, code_of, shown, succeeded
 from conformance.probes.tasks import Run, abandon, begin, look, rest, task_calls
-from conformance.probes.tools import call_quickly
 from conformance.session import Call, encode
-from conformance.survey import Unavailable, arguments_for, task_support, walk
+from conformance.survey import Unavailable, task_support, walk
 
 SEVERAL = 6
 """Tasks that are made to be listed."""
@@ -277,7 +277,7 @@ def uninvited(bench: Bench) -> None:
         if tried == FEW or not bench.session.alive:
             break
         try:
-            params = {"name": tool.get("name"), "arguments": arguments_for(tool)}
+            params = {"name": tool.get("name"), "arguments": bench.survey.arguments_for(tool)}
         except Unavailable:
             continue
         plain = call_quickly(bench.session, params)
@@ -342,7 +342,7 @@ def _judge_demand(bench: Bench) -> None:
     tools = [tool for tool in bench.survey.task_tools if task_support(tool) == "required"]
     for tool in tools[:FEW]:
         try:
-            params = {"name": tool.get("name"), "arguments": arguments_for(tool)}
+            params = {"name": tool.get("name"), "arguments": bench.survey.arguments_for(tool)}
         except Unavailable:
             continue
         call = bench.session.request("tools/call", params, illegal=True)

@@ -10,10 +10,10 @@ from conformance.client_tasks import RELATED, TERMINAL
 from conformance.expect import shorten
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.calls import call_quickly, cancel
 from conformance.probes.outcome import INVALID_PARAMS, answered, code_of, expect_refusal, shown
-from conformance.probes.tools import call_quickly, cancel
 from conformance.session import Call, id_key
-from conformance.survey import Unavailable, arguments_for, task_support
+from conformance.survey import Unavailable, task_support
 from conformance.wire_schemas import for_revision
 
 REVISION = "2025-11-25"
@@ -78,7 +78,7 @@ def task_calls(bench: Bench) -> Iterator[tuple[Json, Json]]:
     found = 0
     for tool in bench.survey.task_tools:
         try:
-            arguments = arguments_for(tool)
+            arguments = bench.survey.arguments_for(tool)
         except Unavailable:
             continue
         found += 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.eras.stateless import META
-from conformance.model import Frame, Json, Severity
+from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.calls import FEW, call_each, call_quickly, callable_tools, named_tools
 from conformance.probes.lists import (
     judge_independence,
     judge_listing,
@@ -26,25 +26,8 @@ from conformance.probes.outcome import (
     succeeded,
 )
 from conformance.probes.structured import CONFORMS, TEXT_COPY, judge_structure, judge_text_copy
-from conformance.session import Call, Session
-from conformance.survey import Unavailable, arguments_for
-
-MAX_CALLS = 100
-SHORT = 1.0
-"""Seconds after which a tool counts as slow: the other tools are called meanwhile."""
-
-LONG = 3.0
-"""Seconds that slow tools are waited for in the end, all together."""
-
-ORDINARY = 10.0
-"""The time limit for answers to which SHORT and LONG belong; a longer one makes them longer."""
-
-GLANCE = 0.25
-"""Seconds between two looks at what a tool has told so far."""
-
-MAX_TIMEOUTS = 3
-FEW = 5
-"""How many tools a probe tries that needs only one."""
+from conformance.session import Call
+from conformance.survey import Unavailable
 
 AVAILABLE = "tools/methods-available"
 EXECUTION_ERROR = "tools/execution-error-as-result"
@@ -70,120 +53,17 @@ def names(bench: Bench) -> None:
     judge_uniqueness(bench, "tools", "tools/name-unique")
 
 
-def _named(bench: Bench) -> list[Json]:
-    """Tools that may be called and have a name to call them by."""
-    return [tool for tool in bench.survey.callable_tools if isinstance(tool.get("name"), str)]
-
-
-def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
-    """Tools that may be called, each with the params of a good call; those known to be slow are left out.
-
-    Raises Unavailable if there is none.
-    """
-    tools = _named(bench)
-    if not tools:
-        raise Unavailable(bench.survey.policy.forbids)
-    found = slow = False
-    for tool in tools[:MAX_CALLS]:
-        if tool["name"] in bench.session.slow_tools:
-            slow = True
-            continue
-        try:
-            params = {"name": tool["name"], "arguments": arguments_for(tool)}
-        except Unavailable:
-            continue
-        found = True
-        yield tool, params
-    if not found:
-        lacking = "has arguments that can be made up" if not slow else "answers within a second or so"
-        raise Unavailable(f"no tool that may be called {lacking}")
-
-
-def patience(session: Session, seconds: float) -> float:
-    """`seconds`, longer if the user gave the server longer to answer."""
-    limit = session.limits.answer
-    return min(limit, seconds * max(1.0, limit / ORDINARY))
-
-
-def call_quickly(session: Session, params: Json) -> Call:
-    """A call that is cancelled if the tool turns out to be slow."""
-    call = session.send("tools/call", params)
-    if not session.wait(call, timeout=patience(session, SHORT)):
-        session.slow_tools.add(str(params.get("name")))
-        cancel(session, call)
-    return call
-
-
-def cancel(session: Session, call: Call) -> None:
-    """Cancel a call that is not waited for any longer."""
-    if session.alive:
-        session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
-
-
-def call_each(bench: Bench, talkative: bool = False, seconds: float = SHORT) -> Iterator[tuple[Json, Call]]:
-    """Call each tool that may be called; those that answer. Gives up after MAX_TIMEOUTS tools that do not.
-
-    A tool that takes long is left to work while the others are called, if the server does more than one thing at a
-    time, and cancelled in the end. With `talkative` each call asks for progress and, where requests say that, for logs;
-    what comes meanwhile counts and not the result, so a slow tool is not waited for. It is slow after `seconds`.
-    """
-    session = bench.session
-    slow: list[tuple[Json, Call]] = []
-    for number, (tool, params) in enumerate(callable_tools(bench)):
-        # A token of its own in the whole session, since a call that was given up may still report progress; of both
-        # types by turns, since some servers lose the type.
-        own = session.position
-        meta: Json = {"progressToken": 700_000 + own if number % 2 else f"mcp-conform-{own}"}
-        if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
-            meta[META + "logLevel"] = "debug"
-        call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)
-        if not session.wait(call, timeout=patience(session, seconds)):
-            if talkative:
-                _hear_second_progress(bench, call)
-            session.hear_out()
-        if call.answers:
-            yield tool, call
-        elif not session.alive:
-            return
-        else:
-            session.slow_tools.add(str(tool.get("name")))
-            slow.append((tool, call))
-            if len(slow) == MAX_TIMEOUTS:
-                break
-    if not talkative:
-        session.wait(*(call for _, call in slow), timeout=patience(session, LONG))
-    for tool, call in slow:
-        if call.answers:
-            yield tool, call
-        else:
-            cancel(session, call)
-
-
-def _hear_second_progress(bench: Bench, call: Call) -> None:
-    """Wait for a tool that told of its progress once until it does so again, or ends.
-
-    Otherwise whether progress rises would be put to the test or not as chance will have it.
-    """
-    for _ in range(round(bench.session.limits.answer / GLANCE)):
-        if call.answers or sum(_tells_progress(frame, call) for frame in call.notifications) != 1:
-            return
-        bench.session.listen(GLANCE)
-
-
-def _tells_progress(frame: Frame, call: Call) -> bool:
-    message = frame.message
-    if not isinstance(message, dict) or message.get("method") != "notifications/progress":
-        return False
-    params = message.get("params")
-    return isinstance(params, dict) and params.get("progressToken") == call.params["_meta"]["progressToken"]
-
-
 @probe("tools.call-each", AVAILABLE, EXECUTION_ERROR, CONFORMS, TEXT_COPY, EMBEDDED, FALLBACK)
 def results(bench: Bench) -> None:
-    """Each tool that may be called, with the smallest arguments. The shape of its result is the wire invariant's."""
+    """Each tool that may be called, with the smallest arguments, and with others if it fails with them.
+
+    The shape of its result is the wire invariant's.
+    """
     count = 0
-    for tool, call in call_each(bench):
+    failing: dict[str, bool] = {}
+    for tool, call in _calls_of_each(bench):
         count += 1
+        failing[str(tool.get("name"))] = not succeeded(call)
         _judge_error(bench, tool, call)
         if complete(call) and succeeded(call):
             judge_structure(bench, tool, call)
@@ -194,10 +74,30 @@ def results(bench: Bench) -> None:
     if not count:
         raise Unavailable("no tool that was called has answered")
     ledger = bench.ledger
+    failed = [name for name, fails in failing.items() if fails]
+    hint = f"; {_named_briefly(failed)} failed: sample arguments in a target file may help" if failed else ""
     ledger.inconclusive(EXECUTION_ERROR, "no tool that was called has failed")
-    ledger.inconclusive(CONFORMS, "no tool that was called has an outputSchema and succeeds")
-    ledger.inconclusive(TEXT_COPY, "no tool that was called returns structuredContent")
-    ledger.inconclusive(EMBEDDED, "no tool that was called embeds a resource")
+    ledger.inconclusive(CONFORMS, f"no tool that was called has an outputSchema and succeeds{hint}")
+    ledger.inconclusive(TEXT_COPY, f"no tool that was called returns structuredContent{hint}")
+    ledger.inconclusive(EMBEDDED, f"no tool that was called embeds a resource{hint}")
+
+
+def _calls_of_each(bench: Bench) -> Iterator[tuple[Json, Call]]:
+    for tool, call in call_each(bench):
+        yield tool, call
+        if succeeded(call) or call.error is not None:
+            continue
+        for arguments in bench.survey.other_arguments(tool):
+            further = call_quickly(bench.session, {"name": tool.get("name"), "arguments": arguments})
+            if not further.answers:
+                break
+            yield tool, further
+            if succeeded(further):
+                break
+
+
+def _named_briefly(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _judge_error(bench: Bench, tool: Json, call: Call) -> None:
@@ -262,7 +162,7 @@ def _judge_embedded(bench: Bench, tool: Json, call: Call) -> None:
 def missing_arguments(bench: Bench) -> None:
     """Tools that may be called, without their required arguments."""
     tried = 0
-    for tool in _named(bench):
+    for tool in named_tools(bench):
         schema = tool.get("inputSchema")
         required = schema.get("required") if isinstance(schema, dict) else None
         if not (isinstance(required, list) and required) or tried == FEW:
@@ -347,7 +247,7 @@ def arguments_absent(bench: Bench) -> None:
 def malformed_calls(bench: Bench) -> None:
     """tools/call without name; and with arguments that are no object, of a tool that may be called."""
     wrong: list[Json] = [{"arguments": {}}]
-    wrong += [{"name": tool.get("name"), "arguments": "x"} for tool in _named(bench)[:1]]
+    wrong += [{"name": tool.get("name"), "arguments": "x"} for tool in named_tools(bench)[:1]]
     for params in wrong:
         call = bench.session.request("tools/call", params, illegal=True)
         if not answered(bench, call, MALFORMED):

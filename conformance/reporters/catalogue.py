@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+from conformance.data import SCHEMAS
 from conformance.folklore import Folklore
 from conformance.model import Json, Requirement
 
@@ -90,3 +92,20 @@ def _levels(requirement: Requirement) -> str:
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
+
+
+def target_file_keys() -> str:
+    """What a target file may say, key by key."""
+    schema = json.loads((SCHEMAS / "target.json").read_text(encoding="utf-8"))
+    lines = [
+        "mcp-conform.yaml, or the same keys under [tool.mcp-conform] in pyproject.toml. It is read from the working",
+        "directory or from --target FILE. Options of the command line come before what it says.",
+        "",
+    ]
+    for key, about in schema["properties"].items():
+        inner = ", ".join(about.get("properties", {}))
+        allowed = ", ".join(map(str, about.get("enum", [])))
+        more = f" ({allowed})" if allowed else f" Keys: {inner}." if inner else ""
+        text = f"{key:15} {about['description']}{more}"
+        lines += textwrap.wrap(text, 100, subsequent_indent=" " * 16)
+    return "\n".join(lines)

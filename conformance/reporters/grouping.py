@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance.model import Finding, Judged, Report, Run, Severity, Verdict
+from conformance.reporters.words import visible
 
 
 @dataclass(slots=True)
@@ -27,8 +28,16 @@ class Block:
 
 
 def named(run: Run) -> str:
-    """How a run is called: `2025-11-25 stdio`."""
-    return f"{run.revision} {run.transport}"
+    """How a run is called: `2025-11-25 stdio`, after the name of the server if there are several."""
+    return " ".join(part for part in (visible(run.name), run.revision, run.transport) if part)
+
+
+def by_server(report: Report) -> list[Report]:
+    """The report, or of several servers one for each with runs, since what they break is not the same thing."""
+    if not report.target.config:
+        return [report]
+    names = dict.fromkeys(run.name for run in report.runs)
+    return [replace(report, runs=tuple(run for run in report.runs if run.name == name)) for name in names]
 
 
 def blocks(report: Report, severity: Severity) -> list[Block]:

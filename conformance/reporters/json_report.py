@@ -52,11 +52,15 @@ def as_json(report: Report) -> Json:
     if report.problem:
         data["problem"] = report.problem
     data |= _folklore(report)
+    if report.problems:
+        data["problems"] = dict(report.problems)
     return _clean(data, DEPTH)
 
 
 def _target(target: Target) -> Json:
     data: dict[str, Json] = {}
+    if target.config:
+        data["config"] = target.config
     if target.command:
         data["command"] = list(target.command)
     if target.url:
@@ -66,6 +70,7 @@ def _target(target: Target) -> Json:
 
 def _run(run: Run) -> Json:
     return {
+        **({"name": run.name} if run.name else {}),
         "revision": run.revision,
         "era": run.era,
         "transport": run.transport,

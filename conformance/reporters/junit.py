@@ -34,13 +34,14 @@ class JunitReporter:
 def as_xml(report: Report, fail_on: str) -> str:
     """The report as an XML document in ASCII; what weighs at least `fail_on` is a failure."""
     suites = [_suite(run, report, fail_on) for run in report.runs]
+    suites += [_untested(report, name, why) for name, why in report.problems.items()]
     if not suites:
-        suites = [_problem(report)]
+        suites = [_untested(report, "", report.problem or "the run was interrupted")]
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + str(to_xml_report_string(suites, prettyprint=False))
 
 
 def _suite(run: Run, report: Report, fail_on: str) -> TestSuite:
-    prefix = f"mcp-conform.{run.revision}.{run.transport}"
+    prefix = _named(run.name, f"mcp-conform.{run.revision}.{run.transport}", ".")
     cases = []
     for judged in run.verdicts:
         case = TestCase(judged.requirement.id, f"{prefix}.{judged.requirement.area}", judged.seconds)
@@ -54,7 +55,7 @@ def _suite(run: Run, report: Report, fail_on: str) -> TestSuite:
         **_about(report),
     }
     return TestSuite(
-        f"{run.revision} {run.transport}",
+        _named(run.name, f"{run.revision} {run.transport}", " "),
         cases,
         timestamp=_timestamp(report),
         properties={name: visible(str(value)) for name, value in properties.items()},
@@ -76,17 +77,25 @@ def _tell(case: TestCase, judged: Judged, fail_on: str) -> None:
             case.stdout = text
 
 
-def _problem(report: Report) -> TestSuite:
-    """Nothing could be tested: a suite with one error, since a suite without tests counts as success."""
-    case = TestCase("the server can be tested", "mcp-conform", report.seconds)
-    told = "\n".join(f"{label}: {line}" for label, line in folklore(report))
-    case.add_error_info(visible(report.problem) or "the run was interrupted", told or None, error_type="untested")
-    return TestSuite("mcp-conform", [case], timestamp=_timestamp(report), properties=_about(report))
+def _untested(report: Report, name: str, why: str) -> TestSuite:
+    """What could not be tested: a suite with one error, since a suite without tests counts as success."""
+    title = _named(name, "mcp-conform", ".")
+    case = TestCase("the server can be tested", title, 0.0 if name else report.seconds)
+    told = "" if name else "\n".join(f"{label}: {line}" for label, line in folklore(report))
+    case.add_error_info(visible(why), told or None, error_type="untested")
+    return TestSuite(title, [case], timestamp=_timestamp(report), properties=_about(report))
+
+
+def _named(name: str, rest: str, separator: str) -> str:
+    """`rest`, after the name of the server if it has one."""
+    return f"{visible(name)}{separator}{rest}" if name else rest
 
 
 def _about(report: Report) -> dict[str, str]:
     target = report.target
     about = {"tool": f"mcp-conform {report.version}", "complete": str(report.complete).lower()}
+    if target.config:
+        about["config"] = visible(target.config)
     if target.command:
         about["command"] = visible(shlex.join(target.command))
     if target.url:

@@ -35,7 +35,7 @@ class ProgressLine:
         elif isinstance(event, RevisionFound):
             self._progress.update(self._task, description=f"{event.revision} is spoken")
         elif isinstance(event, Planned):
-            self._total = event.total
+            self._done, self._total = 0, event.total
             self._progress.update(self._task, description="testing", total=event.total)
         elif isinstance(event, Confirming):
             self._begin(f"putting {event.count} failures to the test again, on fresh servers")

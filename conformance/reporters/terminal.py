@@ -11,9 +11,19 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from conformance.events import CaseEnded, Event, Finished, Planned, RevisionAbsent, RevisionFound, Started
-from conformance.model import Report, Run, Severity, Verdict
-from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, named
+from conformance.events import (
+    CaseEnded,
+    Event,
+    Finished,
+    Noted,
+    NotTested,
+    Planned,
+    RevisionAbsent,
+    RevisionFound,
+    Started,
+)
+from conformance.model import Basis, Report, Run, Severity, Verdict
+from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, by_server, named
 from conformance.reporters.progress import ProgressLine
 from conformance.reporters.words import counted, facts, folklore, frame_line, shortened, standing, visible
 
@@ -54,7 +64,13 @@ class TerminalReporter:
         if self._progress is not None:
             self._progress.consume(event)
         if isinstance(event, Started):
+            self._absent.clear()
             self._line(f"mcp-conform tests {_target(event)}", "bold")
+        elif isinstance(event, Noted):
+            self._line(visible(event.text), "bright_black")
+        elif isinstance(event, NotTested):
+            self._line(f"mcp-conform cannot test {visible(event.name)}", "bold")
+            self._line(f"  {visible(event.why)}", "red")
         elif isinstance(event, RevisionFound):
             who = visible(" ".join(str(event.server.get(name, "")) for name in ("name", "version")).strip())
             self._line(f"  speaks {event.revision} over {event.transport}{f' as {who}' if who else ''}", "green")
@@ -78,37 +94,45 @@ class TerminalReporter:
     # -- the report
 
     def _report(self, report: Report) -> None:
+        for part in by_server(report):
+            if part.target.config:
+                self._line(f"\n{visible(part.runs[0].name)}", "bold underline")
+            self._server(part)
+        self._end(report)
+
+    def _server(self, report: Report) -> None:
+        """What is to be said of one server."""
         if report.runs:
             self._areas(report)
+        alone = len(report.runs) == 1 and not report.target.config
         broken = {judged.requirement.id for run in report.runs for judged in run.verdicts if judged.severity}
         blocked = by_reason(report, Verdict.BLOCKED)
         for severity in (Severity.VIOLATION, Severity.WARNING):
             for block in blocks(report, severity):
-                self._block(block, len(report.runs), blocked.get(block.judged.requirement.id, []))
+                self._block(block, not alone, blocked.get(block.judged.requirement.id, []))
         self._advice(blocks(report, Severity.ADVICE))
         self._reasons("Blocked", {why: ids for why, ids in blocked.items() if why not in broken})
         self._reasons("Inconclusive", by_reason(report, Verdict.INCONCLUSIVE))
         self._reasons("Broken: mcp-conform itself failed; please report it", by_reason(report, Verdict.BROKEN))
-        self._end(report)
 
     def _areas(self, report: Report) -> None:
         self._line("")
         if not self._terminal:
             for run in report.runs:
                 for area in areas(report):
-                    if words := ", ".join(word for word, _style in _counts(run, area)):
+                    if words := ", ".join(word for word, _style in _counts([run], area)):
                         self._line(f"{named(run)} {area}: {words}")
             return
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
         table.add_column("area")
         for run in report.runs:
-            table.add_column(named(run))
+            table.add_column(f"{run.revision} {run.transport}")
         for area in areas(report):
-            cells = [Text(", ").join(Text(*each) for each in _counts(run, area)) for run in report.runs]
+            cells = [_told(_counts([run], area)) for run in report.runs]
             table.add_row(Text(area), *cells)
         self._out.print(table, soft_wrap=False)
 
-    def _block(self, block: Block, runs: int, blocks_others: list[str]) -> None:
+    def _block(self, block: Block, say_where: bool, blocks_others: list[str]) -> None:
         judged, severity = block.judged, block.judged.severity
         assert severity is not None
         self._line("")
@@ -118,7 +142,7 @@ class TerminalReporter:
                 "  ",
                 (judged.requirement.id, "bold"),
                 (f"  {judged.level}, {judged.basis}", "bright_black"),
-                (f"  in {', '.join(block.runs)}" if runs > 1 else "", "bright_black"),
+                (f"  in {', '.join(block.runs)}" if say_where else "", "bright_black"),
             )
         )
         self._prose(" ".join(judged.requirement.text.split()), "italic")
@@ -181,8 +205,12 @@ class TerminalReporter:
             self._line(f"Not tested: {visible(report.problem)}", "bold red")
             for label, told in folklore(report):
                 self._line(f"  {label:9} {told}")
+        for name, why in report.problems.items():
+            self._line(f"Not tested: {visible(name)}: {visible(why)}", "bold red")
         if not report.complete and not report.problem:
             self._line("Interrupted: this is what was learned until then.", "bold yellow")
+        for part in by_server(report) if report.target.config else ():
+            self._out.print(Text(f"{visible(part.runs[0].name)}: ") + _told(_counts(part.runs)))
         counts = report.counts
         words = [(_of_requirements(report, s), STYLES[s]) for s in Severity if counts.get(s)]
         words += [
@@ -211,12 +239,13 @@ class TerminalReporter:
 
 def _target(event: Started) -> str:
     target = event.target
-    return visible(" at ".join(part for part in (" ".join(target.command), target.url) if part))
+    what = " at ".join(part for part in (" ".join(target.command), target.url) if part)
+    return visible(f"{target.name}: {what}" if target.name else what)
 
 
-def _counts(run: Run, area: str) -> list[tuple[str, str]]:
-    """What came out in an area, worst first, with the style of each."""
-    verdicts = [judged for judged in run.verdicts if judged.requirement.area == area]
+def _counts(runs: Iterable[Run], area: str = "") -> list[tuple[str, str]]:
+    """What came out, in an area or in all, worst first, with the style of each."""
+    verdicts = [judged for run in runs for judged in run.verdicts if area in ("", judged.requirement.area)]
     severities = Counter(judged.severity for judged in verdicts if judged.severity is not None)
     others = Counter(judged.verdict for judged in verdicts)
     told = [(counted(severities[s], s), STYLES[s]) for s in Severity if severities[s]]
@@ -226,21 +255,30 @@ def _counts(run: Run, area: str) -> list[tuple[str, str]]:
     return told + [(f"{others[v]} {v}", "bright_black") for v in neutral if others[v]]
 
 
+def _told(words: Iterable[tuple[str, str]]) -> Text:
+    return Text(", ").join(Text(*each) for each in words)
+
+
 def _meaning(report: Report) -> str:
     if report.exit == 0:
         return "no requirement that fails a server is broken"
     if report.exit == 1:
-        return "the server breaks the specification"
+        who = "a" if report.target.config else "the"
+        failed = [judged for run in report.runs for judged in run.verdicts if judged.verdict is Verdict.FAILED]
+        own = all(judged.basis is Basis.OWN for judged in failed)
+        return f"{who} server breaks {'a rule of its own' if own else 'the specification'}"
     if report.problem:
         return "nothing could be tested, or not what was asked for"
     if not report.complete:
         return "the run was interrupted, so nothing is proven"
+    if report.problems:
+        return "not every server could be tested"
     return "mcp-conform itself failed, or nothing was put to the test"
 
 
 def _of_requirements(report: Report, severity: Severity) -> str:
     """How many, and of how many requirements if some are broken in several runs."""
-    number, distinct = report.counts[severity], len(blocks(report, severity))
+    number, distinct = report.counts[severity], sum(len(blocks(part, severity)) for part in by_server(report))
     words = counted(number, severity)
     return words if number == distinct else f"{words} of {distinct} requirement{'s' * (distinct != 1)}"
 

@@ -5,22 +5,28 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conformance.events import Event, FrameSeen
+from conformance.events import Event, FrameSeen, Started
 
 BYTES = 65536
 """Of a frame; the rest is left out."""
 
 
 class TraceReporter:
-    """Writes an object a line: where, number, origin, channel, at, case, text, and HTTP's status and headers."""
+    """Writes an object a line: where, number, origin, channel, at, case, text, and HTTP's status and headers.
+
+    Of several servers each line says the name.
+    """
 
     def __init__(self, path: Path, _fail_on: str = "") -> None:
         self._file = path.open("w", encoding="utf-8", newline="\n")
+        self._server: dict[str, object] = {}
 
     def consume(self, event: Event) -> None:
         """Write a frame."""
-        if isinstance(event, FrameSeen) and not self._file.closed:
-            json.dump(_row(event), self._file)
+        if isinstance(event, Started):
+            self._server = {"server": event.target.name} if event.target.name else {}
+        elif isinstance(event, FrameSeen) and not self._file.closed:
+            json.dump(self._server | _row(event), self._file)
             self._file.write("\n")
 
     def close(self) -> None:

@@ -1,0 +1,79 @@
+"""Several servers, tested one after another by the one engine, in one report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+
+from conformance import __version__, events
+from conformance.client_configs import ClientConfig
+from conformance.model import Report, Target
+from conformance.options import Options
+from conformance.runner import INTERRUPTED, Runner
+from conformance.verdicts import EXIT_UNTESTED, counts, worst
+
+
+class Fleet:
+    """Tests the servers of a client configuration. To be used like a Runner; raises UsageError like one."""
+
+    def __init__(self, config: ClientConfig, options: Options) -> None:
+        self._config = config
+        # All of them now: what is wrong with the options is told before anything is started.
+        self._waiting = [Runner(server.target, options) for server in config.servers if not server.problem]
+        if not self._waiting:
+            Runner(Target(config=config.path), options)
+        self._began = time.monotonic()
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._current: Runner | None = None
+        self._reports: dict[str, Report] = {}
+        self._complete = False
+
+    def run(self) -> Iterator[events.Event]:
+        """Everything, server by server. Whatever happens, no process is left behind when it ends or is closed."""
+        for note in self._config.notes:
+            yield events.Noted(note)
+        for server in self._config.servers:
+            if server.problem:
+                yield events.NotTested(server.name, server.problem)
+        while self._waiting:
+            self._current = self._waiting.pop(0)
+            with closing(self._current.run()) as told:
+                for event in told:
+                    if isinstance(event, events.Finished):
+                        self._reports[self._current.target.name] = event.report
+                    else:
+                        yield event
+            self._current = None
+        self._complete = True
+        yield events.Finished(self.report())
+
+    def report(self) -> Report:
+        """What has been learned so far, of all servers."""
+        parts = dict(self._reports)
+        if self._current is not None:
+            parts.setdefault(self._current.target.name, self._current.report())
+        problems = {}
+        for server in self._config.servers:
+            part = parts.get(server.name)
+            if problem := server.problem or (INTERRUPTED if part is None else part.problem):
+                problems[server.name] = problem
+        several = [(name, note) for name, part in parts.items() for note in part.notes]
+        statuses = [part.exit for part in parts.values()]
+        if problems or not self._complete:
+            statuses.append(EXIT_UNTESTED)
+        runs = tuple(run for part in parts.values() for run in part.runs)
+        return Report(
+            target=Target(config=self._config.path),
+            version=__version__,
+            started=self._started,
+            seconds=time.monotonic() - self._began,
+            complete=self._complete,
+            runs=runs,
+            exit=worst(statuses),
+            notes=(*self._config.notes, *(f"{name}: {note}" for name, note in several)),
+            problem="" if self._config.servers else "there is no server to test: all of them are disabled",
+            counts=counts(runs),
+            problems=problems,
+        )

@@ -1,0 +1,54 @@
+"""What the user chose, as the engine takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from conformance.answers import Given
+from conformance.model import Limits, Severity
+from conformance.own import Own
+from conformance.survey import CallPolicy, Samples
+
+
+class UsageError(Exception):
+    """The user asked for something that cannot be; one line."""
+
+
+FailOn = Literal["violation", "warning", "advice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A tool or prompt that the user named, and where; a target that has none of that name is told so."""
+
+    kind: Literal["tool", "prompt"]
+    name: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user chose. `revisions` empty means every revision that the target speaks, `("newest",)` one.
+
+    `samples` and `answers` are what is tried and answered where the user knows better than the suite. `softened` are
+    requirements that shall weigh less. `own` is what the user asks beside the specification. `named_by` are the words
+    of the command line that name the target, if a file describes it.
+    """
+
+    revisions: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    policy: CallPolicy = field(default_factory=CallPolicy)
+    limits: Limits = field(default_factory=Limits)
+    jobs: int = 6
+    fail_on: FailOn = "violation"
+    trace: bool = False
+    confirm: bool = True
+    samples: Samples = field(default_factory=Samples)
+    mentions: tuple[Mention, ...] = ()
+    answers: Given = field(default_factory=Given)
+    softened: Mapping[str, Severity] = field(default_factory=dict)
+    own: Own = field(default_factory=Own)
+    named_by: tuple[str, ...] = ()

@@ -1,0 +1,158 @@
+"""From what the command line and the target file say to a target and the engine's options."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from conformance.answers import Given
+from conformance.model import Limits, Severity, Target
+from conformance.options import FailOn, Mention, Options
+from conformance.own import Own, load_own, outcomes
+from conformance.requirements import load
+from conformance.survey import CallMode, CallPolicy, Samples
+from conformance.target import StartError, parse_command
+from conformance.target_file import TargetFile, find, read
+from conformance.yaml_files import FileError
+
+Said = Mapping[str, Any]
+"""What the command line says, by the name of the key in the target file; what is None or empty was not said.
+
+`env` and `headers` are lists of texts as they were typed, `cwd` and `cases` paths, `tools` a list of names.
+"""
+
+NOTHING = TargetFile(Path())
+
+
+class WrongUse(Exception):
+    """What is asked for cannot be; one line."""
+
+
+def settle(said: Said, file: TargetFile | None) -> tuple[Target, Options]:
+    """The target and the options. The command line comes before the file. Raises WrongUse."""
+    try:
+        target, options = _target(said, file or NOTHING), _options(said, file or NOTHING)
+    except FileError as error:
+        raise WrongUse(str(error)) from None
+    return target, options
+
+
+def target_file(named: Path | None) -> TargetFile | None:
+    """The target file that was named or, if none was, the one in the working directory. Raises WrongUse."""
+    try:
+        return read(named) if named is not None else find(Path())
+    except FileError as error:
+        raise WrongUse(str(error)) from None
+
+
+def _target(said: Said, file: TargetFile) -> Target:
+    """Raises WrongUse, FileError."""
+    env, secrets = file.filled("env")
+    headers, more_secrets = file.filled("headers")
+    env |= _pairs("--env", said.get("env"), "=", "NAME=VALUE")
+    headers |= _pairs("--header", said.get("headers"), ":", "NAME: VALUE")
+    cwd = said.get("cwd")
+    if said.get("server") or said.get("url"):
+        command, url = _command(said.get("server") or "", "--server"), said.get("url") or ""
+        where_url = "--url"
+    else:
+        command, url, where_url = _command_of(file), file.settings.get("url", ""), file.where("url")
+        cwd = cwd or file.folder("cwd") or (file.path.parent if command and file is not NOTHING else None)
+    if url and not url.startswith(("http://", "https://")):
+        raise WrongUse(f"{where_url}: {url!r} is no http or https URL")
+    if "{port}" in url and not command:
+        raise WrongUse(f"{where_url}: {{port}} stands for a free port only together with a server to start")
+    if headers and not url and said.get("headers"):
+        raise WrongUse("--header: only a server at a --url gets headers")
+    folder = str(cwd) if cwd is not None and Path(cwd) != Path() else None
+    return Target(command, url, env, folder, headers if url else {}, secrets={**secrets, **more_secrets})
+
+
+def _command(text: str, where: str) -> tuple[str, ...]:
+    try:
+        return parse_command(text) if text else ()
+    except StartError as error:
+        raise WrongUse(f"{where}: {error}") from None
+
+
+def _command_of(file: TargetFile) -> tuple[str, ...]:
+    server = file.settings.get("server", "")
+    return _command(server, file.where("server")) if isinstance(server, str) else tuple(server)
+
+
+def _pairs(option: str, texts: Iterable[str] | None, separator: str, form: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts or ():
+        name, found, value = text.partition(separator)
+        if not found or not name.strip():
+            raise WrongUse(f"{option}: {text!r} is not of the form {form}")
+        pairs[name.strip()] = value.strip() if separator == ":" else value
+    return pairs
+
+
+def _options(said: Said, file: TargetFile) -> Options:
+    """Raises FileError."""
+    settings = file.settings
+
+    def chosen(key: str, default: Any) -> Any:
+        return said[key] if said.get(key) not in (None, (), []) else settings.get(key, default)
+
+    tools: Mapping[str, Any] = settings.get("tools", {})
+    prompts: Mapping[str, Any] = settings.get("prompts", {})
+    named = tuple(said.get("tools") or ())
+    mentions = [Mention("tool", name, "--call-tool") for name in named]
+    mentions += [Mention("tool", name, file.where("tools", name)) for name in tools]
+    mentions += [Mention("prompt", name, file.where("prompts", name)) for name in prompts]
+    mode = chosen("call-tools", "safe")
+    fail_on = chosen("fail-on", "violation")
+    assert mode in get_args(CallMode) and fail_on in get_args(FailOn)
+    return Options(
+        revisions=tuple(chosen("revisions", ())),
+        only=tuple(chosen("only", ())),
+        skip=tuple(chosen("skip", ())),
+        policy=CallPolicy(mode, (*named, *tools)),
+        limits=Limits(start=chosen("start-timeout", Limits().start), answer=chosen("timeout", Limits().answer)),
+        jobs=chosen("jobs", Options().jobs),
+        fail_on=fail_on,
+        samples=_samples(settings),
+        mentions=tuple(mentions),
+        answers=_answers(settings.get("answers", {})),
+        softened=_softened(file),
+        own=_own(said.get("cases"), file),
+        named_by=() if file is NOTHING or said.get("server") or said.get("url") else ("--target", str(file.path)),
+    )
+
+
+def _samples(settings: Mapping[str, Any]) -> Samples:
+    good = {
+        tool: tuple(sample["arguments"] for sample in samples if sample.get("outcome") != "error")
+        for tool, samples in settings.get("tools", {}).items()
+    }
+    return Samples(good, settings.get("prompts", {}), tuple(settings.get("resources", ())))
+
+
+def _answers(given: Mapping[str, Any]) -> Given:
+    plain = Given()
+    return Given(
+        given.get("sampling", plain.sampling), given.get("elicitation", {}), tuple(given.get("roots", plain.roots))
+    )
+
+
+def _softened(file: TargetFile) -> dict[str, Severity]:
+    softened = {}
+    for identifier, severity in file.settings.get("severity", {}).items():
+        if identifier not in load():
+            near = difflib.get_close_matches(identifier, load(), n=2)
+            hint = f"; did you mean {' or '.join(near)}?" if near else "; mcp-conform list shows all"
+            raise file.error(("severity", identifier), f"there is no requirement {identifier!r}{hint}")
+        softened[identifier] = Severity(severity)
+    return softened
+
+
+def _own(folder: Path | None, file: TargetFile) -> Own:
+    folder = folder or file.folder("cases")
+    own = load_own(folder) if folder is not None else Own()
+    sampled = outcomes(file.settings.get("tools", {}), file.where("tools"))
+    return Own((*own.cases, *sampled.cases), {**own.requirements, **sampled.requirements})
