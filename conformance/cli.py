@@ -229,6 +229,8 @@ def run(  # noqa: PLR0913 - one parameter for each option
         return
     if name and not config:
         wrong("--name: only the servers of a --config have names")
+    if config and snapshot:
+        wrong("--snapshot is of one server: it does not go with --config")
     if config and (server or url or env or cwd or header or target):
         wrong(
             "--config says how its servers are started: --server, --url, --env, --cwd, --header and --target do not "
@@ -263,11 +265,8 @@ def run(  # noqa: PLR0913 - one parameter for each option
             "fail-on": "warning" if strict and fail_on in (None, "violation") else fail_on,
         }
         tested, options = settle(said, file)
-        files = {
-            kind: path
-            for kind, path in (("json", json), ("junit", junit), ("trace", trace), ("snapshot", snapshot))
-            if path
-        }
+        asked = {"json": json, "junit": junit, "trace": trace, "snapshot": snapshot}
+        files = {kind: path for kind, path in asked.items() if path}
         servers = configured(config, name or ()) if config else tested
         plan = Plan(servers, replace(options, trace=trace is not None), files, verbose)
     except WrongUse as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from conformance.expect import shorten
 from conformance.ledger import Ledger
+from conformance.messages import parse
 from conformance.model import Limits
 from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, Revision
 from conformance.session import Call, NotSpoken
@@ -43,6 +44,8 @@ class Attempt:
 FRAMING = 1.0
 """Seconds in which a silent server may show that it speaks with Content-Length headers."""
 
+HELD_BACK = "the answer came when stdin was closed, and not before"
+
 Begin = Callable[[Revision], Stage]
 
 
@@ -62,7 +65,7 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
         if call is not None:
             call.excused = True  # a server that does not open cannot be tested; that is no finding
             _modern_without_discover(stage, call)
-        lost = call.lost + _diagnosis(stage) if silent and call is not None else ""
+        lost = call.lost + _circumstances(stage) if silent and call is not None else ""
         why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
         return Attempt(revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost, call=call)
     return Attempt(revision, stage, spoken=True, seconds=time.monotonic() - began)
@@ -100,20 +103,27 @@ def judge_offers(failed: Iterable[Attempt]) -> None:
         return
 
 
-def _diagnosis(stage: Stage) -> str:
+def _circumstances(stage: Stage) -> str:
     """What else can be said about a server that does not answer its opening request."""
     session = stage.session
     if not session.alive or session.transport.name != "stdio":
         return ""
-    if begun := session.transport.unfinished():
+    heard = _heard(stage)
+    begun = session.transport.unfinished()
+    if begun and not heard and isinstance(parse(begun)[0], dict):
+        return "; it wrote a whole message without a newline at its end"
+    if begun:
         return f"; it began a line and did not end it: {begun[:100].decode('utf-8', 'backslashreplace')}"
     said = ending(session.transport.stderr())
-    heard = any(frame.origin == "target" for frame in session.trace)
     if not heard and _reads_content_length(stage):
         return (
             "; it wants Content-Length headers, as the Language Server Protocol does: MCP frames messages by newlines"
         )
     return f"; its stderr ends with: {said}" if said else "; its stderr is empty"
+
+
+def _heard(stage: Stage) -> bool:
+    return any(frame.origin == "target" for frame in stage.session.trace)
 
 
 def _reads_content_length(stage: Stage) -> bool:
@@ -192,9 +202,45 @@ def _newest(first: Attempt, begin: Begin, limits: tuple[Limits, Limits]) -> Iter
         yield attempt(BY_DATE[first.offered], begin, limits[1])
 
 
-def discard(failed: Attempt) -> Ledger:
-    """Close the attempt's session; what its invariants wrote down."""
+def discard(failed: Attempt, begin: Begin | None = None) -> Ledger:
+    """Close the attempt's session; what its invariants wrote down.
+
+    With `begin`, a server whose answer came only now, at the end, is started again to see whether that is why.
+    """
     if failed.stage is None:
         return Ledger()
     failed.stage.close()
+    call = failed.call
+    if begin is not None and failed.silent and call is not None and call.answers and _holds_back(failed, call, begin):
+        failed.lost = f"{call.lost}; {HELD_BACK}"
+        failed.reason = f"{call.method} is not answered: {failed.lost}"
     return failed.stage.ledger
+
+
+def _holds_back(failed: Attempt, call: Call, begin: Begin) -> bool:
+    """Whether a server answers only when its input is closed, however long it is given before.
+
+    A server that starts slowly, or did so the first time only, does not pass for one: with its input closed at once
+    it shows how long it needs; the next time it is given three times as long with its input open.
+    """
+    began = time.monotonic()
+    if failed.stage is None or failed.stage.session.transport.name != "stdio":
+        return False
+    return _answers_at_end(failed, call, begin, 0.0) and _answers_at_end(
+        failed, call, begin, FRAMING + 3 * (time.monotonic() - began)
+    )
+
+
+def _answers_at_end(failed: Attempt, asked: Call, begin: Begin, patience: float) -> bool:
+    """Whether a fresh server is silent for `patience` seconds and answers once its input is closed."""
+    try:
+        stage = begin(failed.revision)
+    except StartError:
+        return False
+    session = stage.session
+    session.unwatch()
+    call = session.send(asked.method, asked.params)
+    session.listen(patience, until=call)
+    early = call.done or session.transport.unfinished() or _heard(stage)
+    stage.close()
+    return bool(call.answers) and not early

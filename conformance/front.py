@@ -129,7 +129,7 @@ def _report(engine: Engine, mask: Mask, terminal: Reporter, files: list[Reporter
         except KeyboardInterrupt:
             pass
         except UsageError as error:
-            raise WrongUse(str(error)) from None
+            raise WrongUse(mask.text(visible(str(error)))) from None
         except BrokenPipeError:
             listeners = files
         finally:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from conformance import events
 from conformance.model import Finding, Frame, Judged, Report, Run, Target
+from conformance.survey import Survey
 
 SHORTEST = 4
 """Characters of the shortest secret that is masked."""
@@ -25,13 +26,15 @@ _SPOKEN: Mapping[type, tuple[str, ...]] = {
     Target: ("command", "url", "cwd", "env", "headers"),
     Run: ("server", "capabilities", "verdicts"),
     Judged: ("reason", "findings", "reproduce"),
-    Finding: ("message", "expected", "actual", "frames"),
+    Finding: ("message", "expected", "actual", "frames", "diagnosis", "hint"),
     Report: ("target", "runs", "notes", "problem", "problems"),
     events.Started: ("target",),
     events.Noted: ("text",),
     events.NotTested: ("why",),
     events.RevisionFound: ("server",),
     events.RevisionAbsent: ("why",),
+    events.Surveyed: ("server", "survey"),
+    Survey: ("capabilities", "tools", "resources", "templates", "prompts"),
     events.CaseEnded: ("outcome",),
     events.FrameSeen: ("frame",),
     events.Finished: ("report",),

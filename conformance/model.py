@@ -167,7 +167,7 @@ class Finding:
 
     `ceiling` softens the severity that level and basis give; it never hardens it. `confirmed` is None until the
     case has been put to the test again, alone, on a fresh server. `occurrences` counts like findings folded into
-    this one.
+    this one. `diagnosis` says what probably is behind it and `hint` how to mend that; empty if nothing is known.
     """
 
     requirement: str
@@ -179,6 +179,8 @@ class Finding:
     ceiling: Severity | None = None
     confirmed: bool | None = None
     occurrences: int = 1
+    diagnosis: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,8 @@ class Report:
     """All that one call of `mcp-conform` learned; every view is made from it.
 
     `started` is an ISO 8601 time in UTC. `complete` is false if the run was interrupted. `notes` are remarks about
-    the target as a whole, such as revisions that it does not speak. `problem` says why nothing could be tested.
+    the target as a whole, such as revisions that it does not speak. `problem` says why nothing could be tested,
+    `diagnosis` what probably is behind that, and `hint` how to mend it.
     Of several servers `target` has only the `config` that they come from, and `problems` says by name which of them
     could not be tested, and why.
     """
@@ -239,3 +242,5 @@ class Report:
     problem: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
+    diagnosis: str = ""
+    hint: str = ""

@@ -24,10 +24,11 @@ PATTERNS: dict[str, Json] = {
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Cases of the user, and the rules that they are, by id."""
+    """Cases of the user, and the rules that they are, by id; `folder` is where they were said to be with --cases."""
 
     cases: tuple[Case, ...] = ()
     requirements: Mapping[str, Requirement] = field(default_factory=dict)
+    folder: str = ""
 
 
 def load_own(folder: Path) -> Own:

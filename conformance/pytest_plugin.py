@@ -53,13 +53,15 @@ class Conformance(pytest.Collector):
         """One item for each requirement put to the test, in each revision."""
         report = self._test()
         if report.problem and not report.runs:
-            raise pytest.UsageError(f"mcp-conform: {report.problem}")
+            told = ". ".join(part for part in (report.problem, report.diagnosis, report.hint) if part)
+            raise pytest.UsageError(f"mcp-conform: {told}")
         for run in report.runs:
             for judged in run.verdicts:
                 name = f"{run.revision}::{run.transport}::{judged.requirement.id}"
                 yield RequirementItem.from_parent(self, name=name, run_=run, judged=judged)
 
     def _test(self) -> Report:
+        from conformance.masking import Mask
         from conformance.options import UsageError
         from conformance.runner import Runner
         from conformance.settings import WrongUse, settle, target_file
@@ -76,12 +78,13 @@ class Conformance(pytest.Collector):
         }
         named = option("--mcp-target")
         try:
-            runner = Runner(*settle(said, target_file(Path(named)) if named else None))
+            target, options = settle(said, target_file(Path(named)) if named else None)
+            runner = Runner(target, options)
             for _event in runner.run():
                 pass
         except (WrongUse, UsageError) as error:
             raise pytest.UsageError(f"mcp-conform: {error}") from None
-        return runner.report()
+        return Mask(target.secrets).event(runner.report())
 
 
 class RequirementItem(pytest.Item):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import shlex
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,13 +16,13 @@ from conformance.cases import Case, near
 from conformance.checks import cases, checks, judged_by_invariants, probes
 from conformance.connections import Connections
 from conformance.detection import Attempt, attempts, discard, judge_offers
+from conformance.folklore import explained, of_problem
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
 from conformance.model import (
     Finding,
     Frame,
     Judged,
-    Limits,
     Report,
     Requirement,
     Run,
@@ -33,6 +32,7 @@ from conformance.model import (
 from conformance.options import Options, UsageError
 from conformance.plan import isolated, plan
 from conformance.profiles import rules as profiles
+from conformance.reproduction import command
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
 from conformance.selection import Selection, SelectionError, select
@@ -113,6 +113,7 @@ class Runner:
         from conformance import __version__
 
         runs = tuple(self._conclude(state) for state in self._states)
+        diagnosis, hint = of_problem(self._problem) if self._problem else ("", "")
         report = Report(
             target=self.target,
             version=__version__,
@@ -123,6 +124,8 @@ class Runner:
             exit=0,
             notes=tuple(self._notes),
             problem=self._problem,
+            diagnosis=diagnosis,
+            hint=hint,
             counts=counts(runs),
         )
         return replace(report, exit=exit_status(report, self.options.fail_on))
@@ -173,7 +176,7 @@ class Runner:
             self._connections.listen_for(QUIET_STARTS * max(state.startup for state in self._states))
         if not self._states:
             judge_offers(failed)
-        for tried, ledger in zip(failed, pool.map(discard, failed), strict=True):
+        for tried, ledger in zip(failed, pool.map(lambda tried: discard(tried, self._begin), failed), strict=True):
             if not self._states and ledger.findings:
                 self._states.append(self._failed_state(tried, ledger))
             self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
@@ -326,7 +329,7 @@ class Runner:
             self.options.softened,
         )
         verdicts = [
-            self._with_command(judge(requirement, facts), state)
+            self._completed(judge(requirement, facts), state)
             for requirement in self._reportable(state)
             if requirement.id in by or requirement.id in self._advice or requirement.id in self.options.own.requirements
         ]
@@ -350,37 +353,26 @@ class Runner:
             ):
                 yield requirement
 
-    def _with_command(self, judged: Judged, state: State) -> Judged:
+    def _completed(self, judged: Judged, state: State) -> Judged:
+        """With the command that shows the failure again, and what probably is behind it."""
         if judged.verdict is not Verdict.FAILED:
             return judged
         shown_by = judged.requirement.id if judged.requirement.id in self._advice else judged.findings[0].case
-        return replace(judged, reproduce=self._command(state, shown_by))
-
-    def _command(self, state: State, case: str) -> str:
-        target, options = self.target, self.options
-        words = ["mcp-conform", *options.named_by]
-        if target.command and not options.named_by:
-            words += ["--server", shlex.join(target.command)]
-        if target.url and not options.named_by:
-            words += ["--url", target.url]
-        if options.policy.mode != "safe":
-            words += ["--call-tools", options.policy.mode]
-        for mention in options.mentions:
-            if mention.where == "--call-tool" and (not options.shared or mention.name in self.listed("tool")):
-                words += ["--call-tool", mention.name]
-        for profile in options.profiles:
-            words += ["--profile", profile]
-        if target.cwd and not options.named_by:
-            words += ["--cwd", target.cwd]
-        if options.limits.answer != Limits().answer:
-            words += ["--timeout", f"{options.limits.answer:g}"]
-        # Values may be secret: a shell that has the variable fills it in.
-        named = set() if options.named_by else {*target.env, *target.headers}
-        given = "".join(f'--env {shlex.quote(name)}="${name}" ' for name in target.env if name in named)
-        given += "".join(f"--header {shlex.quote(name + ': …')} " for name in target.headers if name in named)
-        return f"{shlex.join(words)} {given}" + shlex.join(["--revision", state.revision.date, "--only", case])
+        findings = tuple(map(explained, judged.findings))
+        return replace(
+            judged,
+            findings=findings,
+            reproduce=command(self.target, self._own_options(), state.revision.date, shown_by),
+        )
 
     # -- inside
+
+    def _own_options(self) -> Options:
+        """The options without what was said about other targets."""
+        if not self.options.shared:
+            return self.options
+        listed = self.listed("tool")
+        return replace(self.options, mentions=tuple(m for m in self.options.mentions if m.name in listed))
 
     def _select(self) -> Selection:
         try:

@@ -152,8 +152,9 @@ def _softened(file: TargetFile) -> dict[str, Severity]:
     return softened
 
 
-def _own(folder: Path | None, file: TargetFile) -> Own:
-    folder = folder or file.folder("cases")
+def _own(said: Path | None, file: TargetFile) -> Own:
+    folder = said or file.folder("cases")
     own = load_own(folder) if folder is not None else Own()
     sampled = outcomes(file.settings.get("tools", {}), file.where("tools"))
-    return Own((*own.cases, *sampled.cases), {**own.requirements, **sampled.requirements})
+    requirements = {**own.requirements, **sampled.requirements}
+    return Own((*own.cases, *sampled.cases), requirements, str(said) if said else "")

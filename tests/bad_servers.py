@@ -11,10 +11,19 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+STYLE: dict[str, Any] = {"indent": None, "header": False, "stdout": None, "end": "\n"}
+"""How messages are written: with indentation, in the framing of another protocol, into a buffer that nobody flushes."""
+
 
 def say(message: Any) -> None:
     """Write one message."""
-    sys.stdout.write(json.dumps(message) + "\n")
+    text = json.dumps(message, indent=STYLE["indent"]) + STYLE["end"]
+    if STYLE["header"]:
+        text = f"Content-Length: {len(text.rstrip())}\r\n\r\n{text.rstrip()}"
+    if STYLE["stdout"] is not None:
+        STYLE["stdout"].write(text)
+        return
+    sys.stdout.write(text)
     sys.stdout.flush()
 
 
@@ -79,6 +88,36 @@ def content_length() -> None:
             body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": {}}).encode()
             sink.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
             sink.flush()
+
+
+def lsp_answers() -> None:
+    """Read lines, but answer as the Language Server Protocol does, in headers and a body without newline."""
+    STYLE["header"] = True
+    serve()
+
+
+def no_newline() -> None:
+    """Answer without a newline after the message."""
+    STYLE["end"] = ""
+    serve()
+
+
+def pretty() -> None:
+    """Answer with indentation."""
+    STYLE["indent"] = 2
+    serve()
+
+
+def buffered() -> None:
+    """Never flush stdout."""
+    STYLE["stdout"] = os.fdopen(1, "w")
+    serve()
+
+
+def starts_slowly() -> None:
+    """Begin to read long after a short limit for the start, as the first start of a package does."""
+    time.sleep(4)
+    serve()
 
 
 def stderr_flood() -> None:

@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
-    ["ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
+    ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
     ["secrets"],
     ["target"],
     ["client_configs"],
@@ -28,6 +28,7 @@ LINE = [
     ["detection", "plan", "checks", "verdicts"],
     ["events", "own"],
     ["masking", "options"],
+    ["reproduction"],
     ["runner"],
     ["fleet"],
     ["reporters", "target_file"],

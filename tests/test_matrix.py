@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import folklore_faults
 import fronts
 import pytest
 
 from conformance.checks import checks
+from conformance.folklore import table
 from conformance.model import Limits, Report, Target, Verdict
 from conformance.options import Options
 from conformance.requirements import load
@@ -74,6 +76,13 @@ def findings(report: Report) -> dict[str, set[str]]:
     return failed
 
 
+def diagnoses(reports: list[Report]) -> set[str]:
+    """What is said to be behind the findings."""
+    verdicts = [judged for report in reports for run in report.runs for judged in run.verdicts]
+    told = {finding.diagnosis for judged in verdicts for finding in judged.findings}
+    return (told | {report.diagnosis for report in reports}) - {""}
+
+
 def cases(report: Report, requirement: str) -> tuple[str, ...]:
     """Those that found it broken."""
     judged = [v for run in report.runs for v in run.verdicts if v.requirement.id == requirement]
@@ -110,6 +119,7 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
         for requirement, dates in findings(report).items():
             found.setdefault(requirement, set()).update(dates)
     assert set(found) <= set(fault.requirements), "unrelated findings"
+    assert diagnoses(reports) <= {row.diagnosis for row in table() if row.id == folklore_faults.ROW_OF.get(fault.name)}
     due = {date for date in claimed if date in load()[broken].levels}
     problems = [report.problem for report in reports if report.problem]
     if problems:  # no session opens at all: it is told once

@@ -63,6 +63,7 @@ def explain(
     import difflib
 
     from conformance.checks import checks
+    from conformance.folklore import about
     from conformance.front import faults
     from conformance.profiles import rules as profiles
     from conformance.reporters.catalogue import explanation, target_file_keys
@@ -77,4 +78,6 @@ def explain(
         near = difflib.get_close_matches(requirement, known, n=3, cutoff=0.5)
         near = near or [identifier for identifier in known if identifier.endswith(f"/{requirement}")]
         wrong(f"there is no requirement {requirement!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    typer.echo(explanation(known[requirement], {**checks(), **profiles.checked_by(rules)}, faults()))
+    typer.echo(
+        explanation(known[requirement], {**checks(), **profiles.checked_by(rules)}, faults(), about(requirement))
+    )

@@ -171,12 +171,13 @@ def judge_announcements(bench: Bench, before: Watch, after: Watch, start: int, p
             bench.ledger.held(requirement)
         else:
             difference = sorted(set(before.lists[name]) ^ set(after.lists.get(name, [])))
+            misnamed = _misnamed(kind, heard)
             bench.ledger.broke(
                 requirement,
                 f"the list of {name} changed without notifications/{kind}/list_changed",
                 expected=f"notifications/{kind}/list_changed, since {kind}.listChanged is declared",
-                actual=f"silence; changed: {', '.join(difference[:5])}",
-                frames=proof[-4:],
+                actual=f"{_instead(misnamed)}; changed: {', '.join(difference[:5])}",
+                frames=(*proof[-4:], *misnamed),
             )
     for uri, contents in before.contents.items():
         _judge_update(bench, uri, contents != after.contents.get(uri, contents), heard, proof)
@@ -190,13 +191,25 @@ def _judge_update(bench: Bench, uri: str, changed: bool, heard: list[Frame], pro
     if any(isinstance(params, dict) and str(params.get("uri", "")).startswith(uri) for params in told):
         bench.ledger.held(requirement)
         return
+    misnamed = _misnamed("resources", heard)
     bench.ledger.broke(
         requirement,
         "a subscribed resource changed without notifications/resources/updated",
         expected=f"notifications/resources/updated for {uri}",
-        actual="silence",
-        frames=proof[-4:],
+        actual=_instead(misnamed),
+        frames=(*proof[-4:], *misnamed),
     )
+
+
+def _misnamed(kind: str, heard: list[Frame]) -> list[Frame]:
+    """A notification about `kind` that the specification does not have, if there was one."""
+    known = (f"notifications/{kind}/list_changed", f"notifications/{kind}/updated")
+    about = [f for f in heard if str(f.message.get("method", "")).startswith(f"notifications/{kind}/")]
+    return [f for f in about if f.message["method"] not in known][:1]
+
+
+def _instead(misnamed: list[Frame]) -> str:
+    return f"{misnamed[0].message['method'][:100]}, which is no method" if misnamed else "silence"
 
 
 def judge_listing(bench: Bench, call: Call, requirement: str, ceiling: Severity | None = None) -> None:

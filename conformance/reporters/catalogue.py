@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from conformance.data import SCHEMAS
+from conformance.folklore import Folklore
 from conformance.model import Basis, Json, Requirement
 
 CHECKED, UNOBSERVABLE, NOT_YET = "checked", "unobservable", "not yet"
@@ -61,7 +62,9 @@ def advice(rules: Iterable[Requirement], checks: Checks) -> str:
     return "\n".join(["", "advice for clients, with --profile", *(f"  {rule.id:{width}}  {how}" for rule, how in rows)])
 
 
-def explanation(requirement: Requirement, checks: Checks, faults: Iterable[Json]) -> str:
+def explanation(
+    requirement: Requirement, checks: Checks, faults: Iterable[Json], folklore: Iterable[Folklore] = ()
+) -> str:
     """All that is known of one requirement. `faults` are rows of the reference server's list of faults."""
     lines = [requirement.id, "", *textwrap.wrap(_flat(requirement.text), 100), ""]
     whatever = Basis.CLIENT in requirement.bases.values()
@@ -75,6 +78,9 @@ def explanation(requirement: Requirement, checks: Checks, faults: Iterable[Json]
     lines += ["", f"Checked by: {_how(requirement, checks)}"]
     if requirement.caution:
         lines += ["", *textwrap.wrap(f"Caution: {_flat(requirement.caution)}", 100)]
+    for number, row in enumerate(folklore):
+        lines += ["", "Often behind it:"] if number == 0 else []
+        lines += textwrap.wrap(f"{row.diagnosis} {row.hint}", 100, initial_indent="  ", subsequent_indent="    ")
     breaking = [fault for fault in faults if requirement.id in fault["requirements"][:1]]
     if breaking:
         options = "".join(f" --{name}" for name in checks.get(requirement.id, ())[:1] if whatever)

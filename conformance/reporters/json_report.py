@@ -51,6 +51,7 @@ def as_json(report: Report) -> Json:
         data["notes"] = list(report.notes)
     if report.problem:
         data["problem"] = report.problem
+    data |= _folklore(report)
     if report.problems:
         data["problems"] = dict(report.problems)
     return readable(data)
@@ -101,7 +102,12 @@ def _finding(finding: Finding) -> Json:
         "actual": finding.actual,
         "confirmed": finding.confirmed,
         "frames": [_frame(frame) for frame in finding.frames],
+        **_folklore(finding),
     }
+
+
+def _folklore(of: Finding | Report) -> dict[str, Json]:
+    return {"diagnosis": of.diagnosis, "hint": of.hint} if of.diagnosis else {}
 
 
 def _frame(frame: Frame) -> Json:

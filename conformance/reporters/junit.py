@@ -10,7 +10,7 @@ from junit_xml import TestCase, TestSuite, to_xml_report_string
 from conformance.events import Event, Finished
 from conformance.model import Judged, Report, Run, Verdict
 from conformance.reporters.report_file import ReportFile
-from conformance.reporters.words import finding_text, shortened, visible
+from conformance.reporters.words import finding_text, folklore, shortened, visible
 from conformance.verdicts import outcome
 
 
@@ -81,7 +81,8 @@ def _untested(report: Report, name: str, why: str) -> TestSuite:
     """What could not be tested: a suite with one error, since a suite without tests counts as success."""
     title = _named(name, "mcp-conform", ".")
     case = TestCase("the server can be tested", title, 0.0 if name else report.seconds)
-    case.add_error_info(visible(why), error_type="untested")
+    told = "" if name else "\n".join(f"{label}: {line}" for label, line in folklore(report))
+    case.add_error_info(visible(why), told or None, error_type="untested")
     return TestSuite(title, [case], timestamp=_timestamp(report), properties=_about(report))
 
 

@@ -25,7 +25,7 @@ from conformance.events import (
 from conformance.model import Basis, Report, Run, Severity, Verdict
 from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, by_server, named
 from conformance.reporters.progress import ProgressLine
-from conformance.reporters.words import counted, facts, frame_line, shortened, standing, visible
+from conformance.reporters.words import counted, facts, folklore, frame_line, shortened, standing, visible
 
 STYLES = {Severity.VIOLATION: "bold red", Severity.WARNING: "yellow", Severity.ADVICE: "bright_black"}
 WIDTH = 110
@@ -186,6 +186,8 @@ class TerminalReporter:
                         (f" (in {', '.join(item.runs)})", STYLES[Severity.ADVICE]),
                     )
                 )
+                for label, line in folklore(item.finding):
+                    self._line(f"    {label:9} {line}")
                 if self._verbose:
                     for frame in item.finding.frames[-FRAMES:]:
                         self._line(f"    {frame_line(frame)}")
@@ -204,6 +206,8 @@ class TerminalReporter:
         self._line("")
         if report.problem:
             self._line(f"Not tested: {visible(report.problem)}", "bold red")
+            for label, told in folklore(report):
+                self._line(f"  {label:9} {told}")
         for name, why in report.problems.items():
             self._line(f"Not tested: {visible(name)}: {visible(why)}", "bold red")
         if not report.complete and not report.problem:

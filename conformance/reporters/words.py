@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.model import Finding, Frame, Judged, Severity
+from conformance.model import Finding, Frame, Judged, Report, Severity
 
 FRAME_LIMIT = 400
 """Characters of a frame that people are shown."""
@@ -63,16 +63,24 @@ def standing(finding: Finding) -> str:
 
 
 def facts(finding: Finding, frames: int | None = None) -> Iterator[tuple[str, str]]:
-    """Label and line: what was expected, what came, the frames; with `frames`, at most that many, the last ones."""
+    """Label and line: expected, actual, folklore, the frames; with `frames`, at most that many, the last ones."""
     if finding.expected:
         yield "expected", visible(shortened(finding.expected, 4 * FRAME_LIMIT))
     if finding.actual:
         yield "actual", visible(shortened(finding.actual, 4 * FRAME_LIMIT))
+    yield from folklore(finding)
     shown = finding.frames if frames is None else finding.frames[-frames:]
     if len(shown) < len(finding.frames):
         yield "frame", f"({len(finding.frames) - len(shown)} earlier frames left out)"
     for frame in shown:
         yield "frame", frame_line(frame)
+
+
+def folklore(of: Finding | Report) -> Iterator[tuple[str, str]]:
+    """Label and line: what probably is behind it, and how to mend that, if it is known."""
+    if of.diagnosis:
+        yield "diagnosis", of.diagnosis
+        yield "hint", of.hint
 
 
 def headline(judged: Judged) -> str:
@@ -87,7 +95,7 @@ def finding_text(judged: Judged) -> str:
         again = f", {finding.occurrences} times" if finding.occurrences > 1 else ""
         message = visible(shortened(finding.message, 4 * FRAME_LIMIT))
         lines += ["", f"  {message} ({finding.case}; {standing(finding)}{again})"]
-        lines += [f"    {label + ':':10}{line}" for label, line in facts(finding, 20)]
+        lines += [f"    {label + ':':9} {line}" for label, line in facts(finding, 20)]
     lines += ["", f"  see {judged.url}"]
     if judged.reproduce:
         lines.append(f"  again: {visible(judged.reproduce)}")

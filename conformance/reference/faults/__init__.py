@@ -36,6 +36,7 @@ AREAS = (
     "http",
     "headers",
     "clients",
+    "folklore",
 )
 
 
