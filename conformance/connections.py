@@ -21,6 +21,12 @@ from conformance.transports.stdio import StdioTransport
 IMPATIENT = 1.0
 """Seconds to wait for the end of a server that is known not to end by itself."""
 
+QUIET_STARTS = 4
+"""A window of silence lasts that many times as long as the target takes to start, at most `limits.quiet`."""
+
+SHUTDOWN_STARTS = 3
+"""The end of a server is waited for that many times as long as it takes to start, at least `limits.shutdown`."""
+
 Watch = Callable[[Session], Observer | None]
 
 
@@ -39,6 +45,8 @@ class Connections:
         self._secrets = secrets_of(target)
         self.started = 0
         self.requests = 0
+        self._patient = limits
+        self._hurried = True
         self._spares = spares
         self._watch = watch
         self._lock = threading.Lock()
@@ -52,9 +60,20 @@ class Connections:
         self._starting = threading.Lock()
         self._closed = False
 
-    def listen_for(self, seconds: float) -> None:
-        """Windows of silence need not be longer than `seconds`: the target is quick enough."""
-        self.limits = replace(self.limits, quiet=min(self.limits.quiet, max(0.1, seconds)))
+    def adapt(self, startup: float) -> None:
+        """The target takes `startup` seconds to start: let windows of silence and the wait for its end fit that."""
+        quiet = min(self.limits.quiet, max(0.1, QUIET_STARTS * startup))
+        shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
+        self.limits = self._patient = replace(self.limits, quiet=quiet, shutdown=shutdown)
+
+    def be_patient(self) -> None:
+        """From now on every server gets the full time to end: what was found is put to the test again."""
+        with self._lock:
+            self.limits, self._hurried = self._patient, False
+            hurried = [*self._ready]
+            self._ready.clear()
+        for transport in hurried:
+            transport.close()
 
     def expect(self, processes: int) -> None:
         """`processes` more sessions will be asked for, so that they may be started ahead."""
@@ -85,7 +104,7 @@ class Connections:
         Once an idle server had to be ended, the next ones get less time.
         """
         with self._lock:
-            idle = not any(session.pending)
+            idle = self._hurried and not any(session.pending)
             if idle and session.ending is not None and session.ending.how in ("terminated", "killed"):
                 self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT))
             self._open.discard(session.transport)

@@ -42,9 +42,6 @@ from conformance.transports import StartError
 from conformance.units import SESSION_CASES, SURVEY, Stage, State, Workshop
 from conformance.verdicts import Facts, counts, exit_status, judge, stands
 
-QUIET_STARTS = 4
-"""A window of silence lasts that many times as long as the target takes to start, at most `limits.quiet`."""
-
 INTERRUPTED = "the run was interrupted"
 
 
@@ -173,7 +170,7 @@ class Runner:
         for state in self._states:
             state.spoken = spoken
         if self._states:
-            self._connections.listen_for(QUIET_STARTS * max(state.startup for state in self._states))
+            self._connections.adapt(max(state.startup for state in self._states))
         if not self._states:
             judge_offers(failed)
         for tried, ledger in zip(failed, pool.map(lambda tried: discard(tried, self._begin), failed), strict=True):
@@ -282,6 +279,7 @@ class Runner:
         if not todo:
             return
         yield events.Confirming(len(todo))
+        self._connections.be_patient()
         self._connections.expect(len(todo))
         yield from self._work(pool, todo)
 

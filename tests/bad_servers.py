@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 STYLE: dict[str, Any] = {"indent": None, "header": False, "stdout": None, "end": "\n"}
@@ -161,6 +162,19 @@ def stubborn() -> None:
     serve()
     while True:
         time.sleep(60)
+
+
+def lingers() -> None:
+    """Stay after the end of input: the first server of a run with a session for good, the others for two seconds."""
+    opened = False
+    for line in sys.stdin:
+        message = json.loads(line)
+        opened = opened or message["method"] == "notifications/initialized"
+        answer(message)
+    if opened and not Path("lingered").exists():
+        Path("lingered").touch()
+        time.sleep(600)
+    time.sleep(2)
 
 
 def forks() -> None:

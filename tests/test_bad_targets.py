@@ -101,6 +101,13 @@ def test_a_server_that_ignores_the_end_of_its_input_is_killed_and_warned_of(tmp_
     assert set(failed(report)) == {EXIT}
 
 
+def test_a_server_that_was_slow_to_end_once_is_blamed_for_nothing(tmp_path: Path) -> None:
+    status, _, report = against("lingers", tmp_path, "--cwd", str(tmp_path), "--jobs", "1")
+    assert status == 0
+    assert failed(report) == {}
+    assert (tmp_path / "lingered").exists()
+
+
 def test_a_server_that_leaves_a_process_behind_is_warned_of(tmp_path: Path) -> None:
     _, _, report = against("forks", tmp_path)
     assert "leaves processes behind" in failed(report)[EXIT]
