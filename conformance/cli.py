@@ -19,6 +19,7 @@ CallTools = Literal["none", "safe", "all"]
 FailOn = Literal["violation", "warning", "advice"]
 
 TARGET, CHOICE, CARE, REPORTS = "The server", "What is tested", "Care and patience", "Reports and exit status"
+FUZZING = "Generated frames"
 
 Only = Annotated[
     list[str] | None,
@@ -36,6 +37,16 @@ Revisions = Annotated[
         help="Test this revision of the specification, and fail if the server does not speak it; newest: only the "
         "newest that it speaks. Repeatable. Default: every revision that the server speaks.",
         rich_help_panel=CHOICE,
+    ),
+]
+Fuzz = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=1_000_000,
+        metavar="N",
+        help="How many frames each campaign generates; 0: none.",
+        rich_help_panel=FUZZING,
     ),
 ]
 Verbose = Annotated[
@@ -119,6 +130,24 @@ def run(  # noqa: PLR0913 - one parameter for each option
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Leave out what matches. Repeatable.", rich_help_panel=CHOICE),
     ] = None,
+    fuzz: Fuzz = 300,
+    fuzz_time: Annotated[
+        float,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="How long a campaign may generate frames.", rich_help_panel=FUZZING
+        ),
+    ] = 5.0,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Another seed gives other frames.", rich_help_panel=FUZZING)
+    ] = 0,
+    save_cases: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write what the campaigns found to DIR/found.yaml, as cases that show it again.",
+            rich_help_panel=FUZZING,
+        ),
+    ] = None,
     call_tools: Annotated[
         CallTools,
         typer.Option(
@@ -184,9 +213,11 @@ def run(  # noqa: PLR0913 - one parameter for each option
                 fail_on="warning" if strict and fail_on == "violation" else fail_on,
                 trace=trace is not None,
                 limits=(start_timeout, timeout),
+                fuzz=(fuzz, fuzz_time, seed),
             ),
             {kind: path for kind, path in (("json", json), ("junit", junit), ("trace", trace)) if path},
             verbose,
+            save_cases,
         )
     except WrongUse as error:
         wrong(str(error))
@@ -201,6 +232,7 @@ def demo(
     list_faults: Annotated[bool, typer.Option("--list-faults", help="List the faults and exit.")] = False,
     revision: Revisions = None,
     only: Only = None,
+    fuzz: Fuzz = 300,
     verbose: Verbose = False,
 ) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
@@ -212,7 +244,10 @@ def demo(
         return
     try:
         plan = Plan(
-            reference(fault or ()), options({"revisions": revision, "only": only}, call_tools="all"), {}, verbose
+            reference(fault or ()),
+            options({"revisions": revision, "only": only}, call_tools="all", fuzz=(fuzz, 5.0, 0)),
+            {},
+            verbose,
         )
     except WrongUse as error:
         wrong(str(error))

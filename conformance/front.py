@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import psutil
 
 from conformance.events import Event, Finished
-from conformance.model import Json, Limits, Target
+from conformance.model import Fuzzing, Json, Limits, Target
 from conformance.reporters import Reporter, to_file
 from conformance.runner import Options, Runner, UsageError
 from conformance.target import StartError, parse_command
@@ -37,12 +37,13 @@ class WrongUse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be tested, how, and what is to be written: kind of report → file."""
+    """What is to be tested, how, and what is to be written: kind of report → file, and the folder for cases found."""
 
     target: Target
     options: Options
     files: Mapping[str, Path]
     verbose: bool = False
+    save_cases: Path | None = None
 
 
 def target(server: str, url: str, env: Iterable[str], cwd: str | None, headers: Iterable[str]) -> Target:
@@ -77,12 +78,17 @@ def options(
     *,
     call_tools: Literal["none", "safe", "all"],
     limits: tuple[float, float] | None = None,
+    fuzz: tuple[int, float, int] | None = None,
     **others: Any,
 ) -> Options:
-    """The engine's options; `lists` are those that may be repeated, `limits` those for the start and for an answer."""
+    """The engine's options; `lists` are those that may be repeated, `limits` those for the start and for an answer.
+
+    `fuzz` is how many frames, in how many seconds, with which seed.
+    """
     repeated: dict[str, Any] = {name: tuple(values or ()) for name, values in lists.items()}
     waits = Limits(start=limits[0], answer=limits[1]) if limits else Limits()
-    return Options(call_tools=call_tools, limits=waits, **repeated, **others)
+    fuzzing = Fuzzing(*fuzz) if fuzz else Fuzzing()
+    return Options(call_tools=call_tools, limits=waits, fuzzing=fuzzing, **repeated, **others)
 
 
 def faults() -> list[Json]:
@@ -135,9 +141,22 @@ def carry_out(plan: Plan) -> int:
                 raise WrongUse(f"--{kind}: {path} cannot be written: {error.strerror}") from None
             held.callback(reporter.close)
             files.append(reporter)
+        if plan.save_cases is not None:
+            files.append(_found_cases(plan.save_cases))
         terminal = TerminalReporter(plan.verbose)
         held.callback(terminal.close)
         return _report(runner, terminal, files)
+
+
+def _found_cases(folder: Path) -> Reporter:
+    from conformance.reporters.found_cases import FoundCases, Occupied
+
+    try:
+        return FoundCases(folder)
+    except Occupied as error:
+        raise WrongUse(f"--save-cases: {error}") from None
+    except OSError as error:
+        raise WrongUse(f"--save-cases: {folder} cannot be written: {error.strerror}") from None
 
 
 def _report(runner: Runner, terminal: Reporter, files: list[Reporter]) -> int:

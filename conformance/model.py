@@ -132,6 +132,15 @@ class Limits:
     shutdown: float = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Fuzzing:
+    """How much the campaigns try: `examples` each (0 switches them off), in about `seconds` each, drawn with `seed`."""
+
+    examples: int = 300
+    seconds: float = 5.0
+    seed: int = 0
+
+
 class Frame(NamedTuple):
     """One message as it went over the wire. A tuple, because two are made for each request.
 
@@ -162,7 +171,7 @@ class Finding:
 
     `ceiling` softens the severity that level and basis give; it never hardens it. `confirmed` is None until the
     case has been put to the test again, alone, on a fresh server. `occurrences` counts like findings folded into
-    this one.
+    this one. `replay` is a case, as in a case file, that shows it again without Hypothesis; empty if there is none.
     """
 
     requirement: str
@@ -174,6 +183,7 @@ class Finding:
     ceiling: Severity | None = None
     confirmed: bool | None = None
     occurrences: int = 1
+    replay: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +207,24 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """What one campaign did: `frames` of the `planned` ones were sent, and how many were answered how.
+
+    `answers` has as keys error codes as text, "result", "silence", "death" and the like. `restarts` counts the servers
+    started anew; `note` says why fewer frames were sent than planned.
+    """
+
+    campaign: str
+    frames: int
+    planned: int
+    answers: Mapping[str, int]
+    restarts: int
+    seed: int
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One revision over one transport: what was learned about each requirement put to the test."""
 
@@ -207,6 +235,7 @@ class Run:
     capabilities: Json
     verdicts: tuple[Judged, ...]
     seconds: float
+    tallies: tuple[Tally, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from conformance.expect import ABSENT, Mismatch, match, render
 from conformance.model import Frame, Json
 from conformance.probes import Bench, Probe
 from conformance.probes.outcome import UNANSWERED
-from conformance.session import MAY_TAKE_LONG, Call, How, Session, encode
+from conformance.session import MAY_TAKE_LONG, Call, How, Session, encode, id_key
 from conformance.survey import Unavailable, pick
 
 
@@ -154,6 +154,9 @@ class _Player:
         if call is not None and call.answers:
             self._compare(expectation, call.response, call.proof)
             return
+        if call is None and (stray := self._stray(start)) is not None:
+            self._compare(expectation, stray.message, (*self._ours(start)[:1], stray))
+            return
         proof = self._frames(start) if call is None else call.proof
         status = call.head.status if call is not None and call.head is not None else None
         if match(expectation.pattern, ABSENT, self.saved) is None or expectation.silence == "allowed":
@@ -220,6 +223,15 @@ class _Player:
         )
 
     # -- looking back
+
+    def _stray(self, start: int) -> Frame | None:
+        """The response to a frame that is no request as far as we can tell: one with the id of no other."""
+        for frame in self._heard(start):
+            message = frame.message
+            if isinstance(message, dict) and message.keys() & {"result", "error"}:
+                if id_key(message.get("id")) not in self.session.calls:
+                    return frame
+        return None
 
     def _heard(self, start: int) -> list[Frame]:
         return [frame for frame in self.session.since(start) if frame.origin == "target"]

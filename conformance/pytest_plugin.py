@@ -35,6 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--mcp-timeout", metavar="SECONDS", type=float, default=10.0, help="how long an answer may take (10)"
     )
+    group.addoption(
+        "--mcp-fuzz", metavar="N", type=int, default=300, help="frames of each fuzz campaign (300); 0: none"
+    )
     group.addoption("--mcp-strict", action="store_true", help="warnings fail too")
 
 
@@ -62,7 +65,7 @@ class Conformance(pytest.Collector):
                 yield RequirementItem.from_parent(self, name=name, run_=run, judged=judged)
 
     def _test(self) -> Report:
-        from conformance.model import Limits, Target
+        from conformance.model import Fuzzing, Limits, Target
         from conformance.runner import Options, Runner, UsageError
         from conformance.target import StartError, parse_command
 
@@ -73,6 +76,7 @@ class Conformance(pytest.Collector):
             skip=tuple(option("--mcp-skip")),
             call_tools=option("--mcp-call-tools"),
             limits=Limits(answer=option("--mcp-timeout")),
+            fuzzing=Fuzzing(max(0, option("--mcp-fuzz"))),
         )
         try:
             command = parse_command(option("--mcp-server")) if option("--mcp-server") else ()

@@ -22,6 +22,7 @@ from conformance.ledger import Ledger
 from conformance.model import (
     Finding,
     Frame,
+    Fuzzing,
     Judged,
     Limits,
     Report,
@@ -33,7 +34,7 @@ from conformance.model import (
 from conformance.plan import isolated, plan
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
-from conformance.selection import Selection, SelectionError, select
+from conformance.selection import CAMPAIGNS, Selection, SelectionError, select, without_campaigns
 from conformance.session import NotSpoken, Session
 from conformance.survey import CallPolicy
 from conformance.transports import StartError
@@ -59,6 +60,7 @@ class Options:
     fail_on: str = "violation"
     trace: bool = False
     confirm: bool = True
+    fuzzing: Fuzzing = field(default_factory=Fuzzing)
 
 
 QUIET_STARTS = 4
@@ -200,6 +202,7 @@ class Runner:
             session.transport.name,
             CallPolicy(self.options.call_tools, self.options.named_tools),
             startup=tried.seconds,
+            fuzzing=self.options.fuzzing,
             server=session.server,
             main=tried.stage,
         )
@@ -263,7 +266,12 @@ class Runner:
         todo: list[Callable[[], object]] = []
         known = {case.id: case for case in self.selection.cases}
         for state in self._states:
-            failed = {f.case for ledger in state.ledgers for f in ledger.findings if self._reported(f)}
+            failed = {
+                f.case
+                for ledger in state.ledgers
+                for f in ledger.findings
+                if f.confirmed is None and self._reported(f)  # a campaign has put its own to the test again
+            }
             for identifier in sorted(failed):
                 todo.append(self._again(state, identifier, known.get(identifier)))
         if not todo:
@@ -327,6 +335,7 @@ class Runner:
             state.survey.capabilities if state.survey else {},
             tuple(verdicts),
             sum(state.seconds.values()),
+            tuple(ledger.tallies),
         )
 
     def _reportable(self, state: State) -> Iterator[Requirement]:
@@ -358,6 +367,11 @@ class Runner:
             words += ["--cwd", target.cwd]
         if options.limits.answer != Limits().answer:
             words += ["--timeout", f"{options.limits.answer:g}"]
+        if case.startswith(f"{CAMPAIGNS}/"):
+            drawn = ((str(options.fuzzing.examples), "--fuzz"), (str(options.fuzzing.seed), "--seed"))
+            defaults = (str(Fuzzing().examples), str(Fuzzing().seed))
+            for (value, option), default in zip(drawn, defaults, strict=True):
+                words += [option, value] if value != default else []
         # Values may be secret: a shell that has the variable fills it in.
         given = "".join(f'--env {shlex.quote(name)}="${name}" ' for name in target.env)
         given += "".join(f"--header {shlex.quote(name + ': …')} " for name in target.headers)
@@ -367,7 +381,7 @@ class Runner:
 
     def _select(self) -> Selection:
         try:
-            return select(
+            selected = select(
                 cases(),
                 self.requirements,
                 self.options.only,
@@ -375,6 +389,7 @@ class Runner:
                 invariant=judged_by_invariants(),
                 extra=SESSION_CASES,
             )
+            return selected if self.options.fuzzing.examples else without_campaigns(selected)
         except SelectionError as error:
             raise UsageError(str(error)) from None
 

@@ -1,0 +1,230 @@
+"""The target as a campaign sees it: examples go out in volleys, and a server that was hurt is replaced."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+
+from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
+from conformance.messages import id_key, is_id
+from conformance.model import Finding, Frame
+from conformance.probes import Bench
+from conformance.session import Call, Session
+
+VOLLEY = 24
+"""Examples that are on their way at once over stdio."""
+KEPT = 2000
+"""Frames that the trace of such a session keeps."""
+LEAST_PATIENCE = 1.0
+SLOWER = 50
+"""An answer may take that many times as long as the slowest so far before the target counts as hanging."""
+
+
+class Tired(Exception):
+    """The target was replaced too often; the text says so."""
+
+
+class Partner:
+    """See the module. `restarts` counts the servers started anew, `most` limits them; Tired is raised beyond.
+
+    `patience` is how long an answer is waited for while many examples are tried; what is reported was waited for as long
+    as anything else.
+    """
+
+    def __init__(self, bench: Bench, most: int) -> None:
+        self.bench = bench
+        self.session: Session = bench.session
+        self.restarts = 0
+        self.most = most
+        self.slowest = 0.0
+        self._fresh = True
+        self._ours = [bench.session]
+        self._bound()
+
+    @property
+    def patience(self) -> float:
+        """See the class."""
+        measured = SLOWER * max(self.slowest, self.bench.startup / 10)
+        return min(self.session.limits.answer, max(LEAST_PATIENCE, measured))
+
+    def close(self) -> None:
+        """End all servers; nobody judges how they go, after what they were sent."""
+        for session in self._ours:
+            session.close()
+
+    def renew(self) -> None:
+        """Replace the server, unless it is a fresh one. Raises Tired, NotSpoken, StartError."""
+        if self._fresh and self.session.alive:
+            return
+        if self.restarts >= self.most:
+            raise Tired(f"the server had to be replaced {self.restarts} times")
+        self.restarts += 1
+        self.session.close()
+        self._ours.remove(self.session)
+        self.session = self.bench.connect()
+        self._ours.append(self.session)
+        self._fresh = True
+        self._bound()
+
+    def volley(self, examples: Sequence[Example]) -> list[Reply | None]:
+        """Send them together; what came of each. None where trouble leaves that open: `alone` tells."""
+        if not self.session.alive:
+            self.renew()
+        if self.session.transport.name != "stdio":
+            return [self.alone(example) for example in examples]
+        replies = self._send(examples, self.patience)
+        trouble = any(reply.fate or reply.findings for reply in replies)
+        lacking = any(example.due and not reply.answers for example, reply in zip(examples, replies, strict=True))
+        return [None] * len(replies) if trouble or lacking else list(replies)
+
+    def alone(self, example: Example, *, fresh: bool = False, full: bool = False) -> Reply:
+        """Send one and see what comes of it, on a fresh server or the one there is; with `full` patience."""
+        if fresh or not self.session.alive:
+            self.renew()
+        patience = self.session.limits.answer if full else self.patience
+        if self.session.transport.name != "stdio":
+            return self._exchange(example, patience)
+        return self._send([example], patience)[0]
+
+    # -- inside
+
+    def _bound(self) -> None:
+        self.session.trace.most = KEPT
+
+    def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
+        session, ledger = self.session, self.bench.ledger
+        self._fresh = False
+        start, known = session.position, len(ledger.findings)
+        replies: list[Reply] = []
+        sentinels: list[Call] = []
+        method, params = session.era.sentinel(session)
+        began = time.monotonic()
+        for example in examples:
+            sent = session.position
+            calls = session.raw(example.written(session.new_id()), illegal=example.illegal)
+            frame = next(iter(session.since(sent)))
+            replies.append(Reply(frame, calls[0] if calls else None))
+            if not example.due:
+                # Silence is told by the answer to what follows; which frame swallows what follows, by its absence.
+                sentinels.append(session.send(method, params))
+        sentinels.append(session.send(method, params))
+        due = [r.call for e, r in zip(examples, replies, strict=True) if e.due and r.call is not None]
+        in_time = self._wait([sentinels[-1]], patience)
+        in_time = in_time and self._wait([*sentinels, *due], patience)
+        if in_time and session.alive:
+            self.slowest = max(self.slowest, time.monotonic() - began)
+        heard = tuple(session.since(start))
+        session.judge()
+        loose = self._sort(examples, replies, sentinels, heard)
+        self._judge_fate(replies, sentinels, patience)
+        found = ledger.findings[known:]
+        del ledger.findings[known:]
+        self._hand_out(replies, found, loose)
+        if len(replies) == 1:
+            replies[0].frames = heard
+        session.forget([*sentinels, *(reply.call for reply in replies if reply.call is not None)])
+        return replies
+
+    def _wait(self, calls: list[Call], patience: float) -> bool:
+        """Whether all of them were answered."""
+        return self.session.wait(*calls, timeout=patience) and all(call.answers for call in calls)
+
+    def _sort(
+        self,
+        examples: Sequence[Example],
+        replies: list[Reply],
+        sentinels: list[Call],
+        heard: Sequence[Frame],
+    ) -> list[Frame]:
+        """Give each response to the example that it answers; those that may be of any are returned."""
+        places = {call.sent.number: place for place, call in enumerate(sentinels)}
+        answered = {frame.number: places[c.sent.number] for c in sentinels for frame in c.answers}
+        own = {frame.number for reply in replies if reply.call for frame in reply.call.answers}
+        for reply in replies:
+            reply.answers += reply.call.answers if reply.call else []
+        quiet = [i for i, example in enumerate(examples) if not example.due]
+        place, loose = 0, []
+        for frame in heard:
+            message = frame.message
+            if frame.origin == "us" or not isinstance(message, dict) or "method" in message:
+                continue
+            if frame.number in answered:
+                place = answered[frame.number] + 1
+            elif frame.number in own:
+                continue
+            elif place < len(quiet):
+                replies[quiet[place]].answers.append(frame)
+            elif replies and not replies[-1].answers and len(replies) == 1:
+                replies[0].answers.append(frame)
+            else:
+                loose.append(frame)
+        return loose
+
+    def _judge_fate(self, replies: list[Reply], sentinels: list[Call], patience: float) -> None:
+        session = self.session
+        if all(call.answers for call in sentinels):
+            return
+        if session.ended is not None:
+            fate, why = DIED, session.ended.reason
+        elif sentinels[-1].answers:
+            fate, why = SWALLOWED, "the message after it is not answered, the next one is"
+        else:
+            fate, why = HUNG, f"no answer within {patience:g} s to the messages after it"
+        for reply in replies:
+            reply.fate, reply.why = fate, why
+        for call in sentinels:
+            call.excused = True
+        if fate == HUNG:
+            session.close()
+
+    def _hand_out(self, replies: list[Reply], found: list[Finding], loose: list[Frame]) -> None:
+        """What the invariants found, to the example that it follows; in a volley to all, since they are tried alone."""
+        for reply in replies:
+            reply.findings = list(found)
+        if loose and len(replies) > 1 and not found:
+            replies[-1].fate = replies[-1].fate or "answers without a request"
+
+    # -- HTTP
+
+    def _exchange(self, example: Example, patience: float) -> Reply:
+        session, ledger = self.session, self.bench.ledger
+        self._fresh = False
+        start, known = session.position, len(ledger.findings)
+        began = time.monotonic()
+        calls = session.raw(example.written(session.new_id()), illegal=example.illegal)
+        sent = next(iter(session.since(start)))
+        reply = Reply(sent, calls[0] if calls else None)
+        over = session.await_exchange(sent.exchange, patience)
+        sentinel = session.hear_out()
+        if over and sentinel is not None and sentinel.answers:
+            self.slowest = max(self.slowest, time.monotonic() - began)
+        heard = tuple(itertools.islice(session.since(start), 200))
+        for frame in heard:
+            if frame.exchange != sent.exchange or frame.origin == "us":
+                continue
+            if frame.channel == "head":
+                reply.status = frame.status
+            elif reply.call is None and isinstance(frame.message, dict) and frame.message.keys() & {"result", "error"}:
+                reply.answers.append(frame)
+        reply.answers += reply.call.answers if reply.call is not None else []
+        if sentinel is None or not sentinel.answers:
+            ended = session.ended
+            reply.fate = DIED if ended else HUNG
+            reply.why = (
+                ended.reason if ended else f"the next request is not answered: {sentinel.lost if sentinel else ''}"
+            )
+            if sentinel is not None:
+                sentinel.excused = True
+            session.close()
+        session.judge()
+        reply.findings = ledger.findings[known:]
+        del ledger.findings[known:]
+        reply.frames = heard
+        session.forget([c for c in (sentinel, reply.call) if c is not None])
+        return reply
+
+
+def same_id(identifier: object, call: Call) -> bool:
+    """Whether a response repeats the id of the request, numbers compared as numbers."""
+    return is_id(identifier) and id_key(identifier) == id_key(call.id)
