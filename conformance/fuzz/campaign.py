@@ -107,6 +107,8 @@ class _Player:
                 if self.troubled[example.kind] >= ENOUGH:
                     self.left_out[example.kind] += 1
                     continue
+                if not self._admitted(example):
+                    continue
                 waiting.append((example, tuple(drawn.row)))
                 if len(waiting) >= size:
                     self._volley(waiting)
@@ -130,6 +132,10 @@ class _Player:
                 break
         seen.add(key)
         return example
+
+    def _admitted(self, example: Example) -> bool:
+        admits = getattr(self.campaign, "admits", None)
+        return admits is None or admits(example)
 
     def _late(self) -> bool:
         spent = time.monotonic() - self.began
@@ -220,7 +226,7 @@ class _Player:
 
         def still(example: Example) -> bool:
             if example.data not in known:
-                late = len(known) >= SHRINK_TRIES or time.monotonic() > deadline
+                late = len(known) >= SHRINK_TRIES or time.monotonic() > deadline or not self._admitted(example)
                 known[example.data] = not late and self._again(example, cause.breach.cause) is not None
             return known[example.data]
 

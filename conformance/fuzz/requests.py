@@ -291,7 +291,18 @@ class UnknownMethods:
         return "near a real name", one_of(choices, changes)
 
     def _invented(self, choices: Choices) -> tuple[str, str]:
-        words = ("none", "list", "call", "get", "tools", "constructor", "__proto__", "toString", "hasOwnProperty", "eval")
+        words = (
+            "none",
+            "list",
+            "call",
+            "get",
+            "tools",
+            "constructor",
+            "__proto__",
+            "toString",
+            "hasOwnProperty",
+            "eval",
+        )
         first, second = one_of(choices, ("mcp-conform", *words)), one_of(choices, words)
         return "invented", one_of(choices, (f"{first}/{second}", f"mcp-conform-{second}", first, f"__{second}__"))
 
