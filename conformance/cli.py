@@ -136,7 +136,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
         typer.Option(
             min=0.1, metavar="SECONDS", help="How long a campaign may generate frames.", rich_help_panel=FUZZING
         ),
-    ] = 5.0,
+    ] = 10.0,
     seed: Annotated[
         int, typer.Option(metavar="NUMBER", help="Another seed gives other frames.", rich_help_panel=FUZZING)
     ] = 0,
@@ -245,7 +245,7 @@ def demo(
     try:
         plan = Plan(
             reference(fault or ()),
-            options({"revisions": revision, "only": only}, call_tools="all", fuzz=(fuzz, 5.0, 0)),
+            options({"revisions": revision, "only": only}, call_tools="all", fuzz=(fuzz, 10.0, 0)),
             {},
             verbose,
         )

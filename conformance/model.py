@@ -137,7 +137,7 @@ class Fuzzing:
     """How much the campaigns try: `examples` each (0 switches them off), in about `seconds` each, drawn with `seed`."""
 
     examples: int = 300
-    seconds: float = 5.0
+    seconds: float = 10.0
     seed: int = 0
 
 

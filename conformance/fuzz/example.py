@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.model import Finding, Frame, Json, Severity
 from conformance.session import Call
 
+_NUMBER = re.compile(rb"@n([0-9]+)")
 MARK = b'"@id"'
 """Stands in an example for the id, which is another one each time it is sent."""
 
@@ -19,7 +21,8 @@ class Example:
     """One generated frame.
 
     `kind` is the class of what is wrong with it, `wrong` says what and where. An answer is `due` to what JSON-RPC calls a
-    request. `illegal` is false for what a client may say. `about` is the campaign's own.
+    request. `illegal` is false for what a client may say. `about` is the campaign's own. `script` are the lines of an
+    example of several messages, `data` is all of it.
     """
 
     data: bytes = field(repr=False)
@@ -28,6 +31,11 @@ class Example:
     due: bool = False
     illegal: bool = True
     about: Mapping[str, Json] = field(default_factory=dict)
+    script: tuple[bytes, ...] = field(default=(), repr=False)
+
+    def lines(self, identifiers: Sequence[int]) -> list[bytes]:
+        """The bytes of a script: `@n3` is the number of message 3."""
+        return [_NUMBER.sub(lambda m: str(identifiers[int(m[1])]).encode(), line) for line in self.script]
 
     def written(self, identifier: int) -> bytes:
         """The bytes to send, with that id."""
@@ -40,7 +48,7 @@ class Reply:
 
     `call` is the request, if it is one as far as we can tell; `answers` are all responses to it. `fate` is one of DIED,
     HUNG, SWALLOWED, or empty if the target is as well as before, and `why` says how that was seen. `findings` are those of
-    the invariants. `frames` are all that went over the wire.
+    the invariants. `frames` are all that went over the wire. A script has several `calls`; `strays` are responses to none.
     """
 
     sent: Frame
@@ -51,6 +59,8 @@ class Reply:
     why: str = ""
     findings: list[Finding] = field(default_factory=list)
     frames: tuple[Frame, ...] = ()
+    calls: list[Call] = field(default_factory=list)
+    strays: list[Frame] = field(default_factory=list)
 
     @property
     def message(self) -> Json:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
-from conformance.messages import MAY_TAKE_LONG, id_key, is_id
+from conformance.messages import MAY_TAKE_LONG, id_key, is_id, parse
 from conformance.model import Finding, Frame
 from conformance.probes import Bench
 from conformance.session import Call, Session
@@ -71,7 +71,7 @@ class Partner:
         """Send them together; what came of each. None where trouble leaves that open: `alone` tells."""
         if not self.session.alive:
             self.renew()
-        if self.session.transport.name != "stdio":
+        if self.session.transport.name != "stdio" or any(example.script for example in examples):
             return [self.alone(example) for example in examples]
         replies = self._send(examples, self.patience)
         trouble = any(reply.fate or reply.findings for reply in replies)
@@ -83,6 +83,8 @@ class Partner:
         if fresh or not self.session.alive:
             self.renew()
         patience = self.session.limits.answer if full else self.patience
+        if example.script:
+            return self._converse(example, patience)
         if self.session.transport.name != "stdio":
             return self._exchange(example, patience)
         return self._send([example], patience)[0]
@@ -196,6 +198,73 @@ class Partner:
             reply.findings = list(found)
         if loose and len(replies) > 1 and not found:
             replies[-1].fate = replies[-1].fate or "answers without a request"
+
+    # -- scripts
+
+    def _converse(self, example: Example, patience: float) -> Reply:
+        session, ledger = self.session, self.bench.ledger
+        self._fresh = False
+        start, known = session.position, len(ledger.findings)
+        lines = example.lines([session.new_id() for _ in example.script])
+        calls = self._say(lines, together=bool(example.about.get("together")))
+        for frame in session.since(start):
+            message = frame.message
+            if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
+                wanted = id_key(message["params"]["requestId"])
+                for call in calls:
+                    call.excused |= id_key(call.id) == wanted
+        for call in calls:
+            call.excused |= call.method == "subscriptions/listen"
+        sentinel = session.send(*session.era.sentinel(session))
+        if self._wait([sentinel], patience):
+            due = [call for call in calls if not call.excused]
+            slow = any(call.method in MAY_TAKE_LONG for call in due)
+            session.wait(*due, timeout=min(patience, LEAST_PATIENCE) if slow else patience)
+        session.judge()
+        heard = tuple(session.since(start))
+        reply = Reply(heard[0], calls=calls, frames=heard, findings=ledger.findings[known:])
+        del ledger.findings[known:]
+        reply.answers = [frame for call in calls for frame in call.answers]
+        known_ids = {id_key(call.id) for call in (*calls, sentinel)}
+        for frame in heard:
+            message = frame.message
+            if frame.channel == "stdout" and isinstance(message, dict) and "method" not in message:
+                identifier = message.get("id")
+                if not is_id(identifier) or id_key(identifier) not in known_ids:
+                    reply.strays.append(frame)
+        if not sentinel.answers:
+            ended = session.ended
+            reply.fate = DIED if ended is not None else HUNG
+            reply.why = (
+                ended.reason if ended is not None else f"no answer within {patience:g} s to the messages after it"
+            )
+            sentinel.excused = True
+            session.close()
+        elif session.alive:
+            self._cancel([call for call in calls if not call.answers])
+        session.forget([*calls, sentinel])
+        return reply
+
+    def _say(self, lines: list[bytes], together: bool) -> list[Call]:
+        """The calls of all lines that are requests; `together` in one write, as far as notifications let them."""
+        session = self.session
+        calls: list[Call] = []
+        waiting: list[bytes] = []
+
+        def flush() -> None:
+            if waiting:
+                session.write(b"\n".join([*waiting, b""]))
+                calls.extend(session.record(parse(line)[0], line) for line in waiting)
+                waiting.clear()
+
+        for line in lines:
+            if together and b'"notifications/' not in line:
+                waiting.append(line)
+                continue
+            flush()
+            calls += session.raw(line, illegal=False)
+        flush()
+        return calls
 
     # -- HTTP
 
