@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 from conformance.fuzz.choices import Choices, Drawn
@@ -13,18 +13,20 @@ from conformance.fuzz.example import DIED, Breach, Example, Reply
 from conformance.fuzz.partner import VOLLEY, Partner, Tired
 from conformance.fuzz.saved import replay
 from conformance.fuzz.shrinking import smallest
-from conformance.model import Finding, Tally
+from conformance.model import Finding, Frame, Tally
 from conformance.probes import Bench
 from conformance.session import NotSpoken
 from conformance.survey import Unavailable
 from conformance.transports import StartError
 
 MOST_RESTARTS = 12
-"""Servers started anew while a campaign looks for defects."""
+LEAST_RESTARTS = 4
+RESTART_SECONDS = 4.0
+"""Servers started anew while a campaign looks for defects: as many as take that long to start, within limits."""
 SHRINK_RESTARTS = 20
 """Servers started anew while the examples of one cause are made smaller."""
 SHRINK_TRIES = 150
-SHRINK_SECONDS = 5.0
+SHRINK_SECONDS = 3.0
 ENOUGH = 2
 """Examples of a kind that may hurt the server before the others of that kind are left out."""
 MOST_CAUSES = 8
@@ -53,11 +55,13 @@ class Campaign(Protocol):
 
 @dataclass(slots=True)
 class _Cause:
-    """The smallest example so far of one cause."""
+    """The smallest example so far of one cause; `trace` is what was said until the first one showed it."""
 
     example: Example
     breach: Breach
     row: tuple[int, ...]
+    fate: str
+    trace: tuple[Frame, ...]
     count: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
 
@@ -77,7 +81,10 @@ class _Player:
     def __init__(self, bench: Bench, campaign: Campaign) -> None:
         self.bench = bench
         self.campaign = campaign
-        self.partner = Partner(bench, MOST_RESTARTS)
+        restarts = round(RESTART_SECONDS / max(bench.startup, 0.01))
+        self.partner = Partner(bench, max(LEAST_RESTARTS, min(MOST_RESTARTS, restarts)))
+        if campaign.name == "tool-arguments":
+            self.partner.areas |= {"tools", "content"}
         newest = max((d for d in bench.spoken if (d >= "2026") == (bench.session.revision.date >= "2026")), default="")
         share = campaign.share / (1 if newest in ("", bench.session.revision.date) else 4)
         share /= 1 if bench.session.transport.name == "stdio" else 3
@@ -159,12 +166,16 @@ class _Player:
 
     def _count(self, example: Example, reply: Reply, row: tuple[int, ...]) -> None:
         self.sent += 1
-        self.outcomes[reply.outcome] += 1
+        for outcome in reply.outcomes:
+            self.outcomes[outcome] += 1
         for breach in self._breaches(example, reply):
             if isinstance(breach, str):
                 self.held[breach] += bool(breach)
                 continue
-            cause = self.causes.setdefault(breach.cause, _Cause(example, breach, row))
+            if breach.cause not in self.causes:
+                trace = tuple(self.partner.session.trace)
+                self.causes[breach.cause] = _Cause(example, breach, row, reply.fate, trace)
+            cause = self.causes[breach.cause]
             cause.count += 1
             cause.kinds[example.kind] += 1
             if len(example.data) < len(cause.example.data):
@@ -189,16 +200,23 @@ class _Player:
     def _report(self, cause: _Cause) -> None:
         self.partner.most = self.partner.restarts + SHRINK_RESTARTS
         example = self._shrunk(cause)
-        self.partner.most += 3
-        confirmed, breach = False, cause.breach
-        for candidate in (example, cause.example):
+        self.partner.most = self.partner.restarts + 4
+        for candidate in (example,) if example is cause.example else (example, cause.example):
             again = self._again(candidate, cause.breach.cause, fresh=True, full=True)
             if again is not None:
-                confirmed, breach, example = True, again, candidate
-                break
+                self._tell(cause, candidate, again, True)
+                return
+        again = self._after_history(cause)
+        if again is not None:
+            history = tuple(self.partner.session.trace)
+            self._tell(cause, cause.example, replace(again, proof=history), True)
+        elif cause.example.data and cause.fate == DIED:
+            self._tell(cause, cause.example, replace(cause.breach, proof=cause.trace), False)
         else:
-            example = cause.example
-        proof = breach.proof if confirmed else self._history(cause)
+            why = f"it happened once and did not come back: {cause.breach.message} ({cause.breach.actual})"
+            self.bench.ledger.inconclusive(cause.breach.requirement, why)
+
+    def _tell(self, cause: _Cause, example: Example, breach: Breach, confirmed: bool) -> None:
         several = f"; so did {cause.count - 1} other frames" if cause.count > 1 else ""
         kinds = ", ".join(kind for kind, _ in cause.kinds.most_common(6))
         more = f" ({kinds})" if several and len(cause.kinds) > 1 else ""
@@ -209,7 +227,7 @@ class _Player:
                 message=breach.message,
                 expected=breach.expected,
                 actual=f"{breach.actual}; what was sent: {example.wrong}{several}{more}",
-                frames=proof,
+                frames=breach.proof,
                 ceiling=breach.ceiling,
                 confirmed=confirmed,
                 occurrences=cause.count,
@@ -217,8 +235,13 @@ class _Player:
             )
         )
 
-    def _history(self, cause: _Cause) -> tuple[object, ...]:
-        return cause.breach.proof
+    def _after_history(self, cause: _Cause) -> Breach | None:
+        """The breach, if it comes back after all that was said before it."""
+        try:
+            self.partner.repeat([frame.data for frame in cause.trace if frame.origin == "us"])
+            return self._again(cause.example, cause.breach.cause)
+        except (Tired, NotSpoken, StartError):
+            return None
 
     def _shrunk(self, cause: _Cause) -> Example:
         deadline = time.monotonic() + SHRINK_SECONDS

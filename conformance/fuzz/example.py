@@ -84,14 +84,18 @@ class Reply:
         return (self.sent, *self.answers[:1])
 
     @property
-    def outcome(self) -> str:
-        """The column of the table in which it is counted."""
+    def outcomes(self) -> list[str]:
+        """The columns of the table in which it is counted: one, for a script one for each request."""
+        if self.calls and not self.fate:
+            return [_outcome(call.response) if call.answers else "silence" for call in self.calls]
+        return [self._outcome]
+
+    @property
+    def _outcome(self) -> str:
         if self.fate:
             return self.fate
         if self.answers:
-            if self.succeeded:
-                return "result"
-            return str(self.code) if type(self.code) is int else "error without code"
+            return _outcome(self.message)
         if self.status is not None and self.status != 202:
             return f"HTTP {self.status}"
         return "silence"
@@ -116,3 +120,11 @@ class Breach:
     def cause(self) -> tuple[str, str]:
         """The same for like breaches."""
         return self.requirement, self.message
+
+
+def _outcome(response: Json) -> str:
+    if not isinstance(response, dict) or "error" not in response:
+        return "result"
+    error = response["error"]
+    code = error.get("code") if isinstance(error, dict) else None
+    return str(code) if type(code) is int else "error without code"

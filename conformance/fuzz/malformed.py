@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from conformance.fuzz.choices import Choices, one_of
-from conformance.fuzz.example import DIED, HUNG, MARK, SWALLOWED, Breach, Example, Reply
+from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Breach, Example, Reply
 from conformance.messages import parse
 from conformance.model import Json, Severity
 from conformance.probes import Bench
@@ -224,7 +224,7 @@ class Malformed:
             return REQUIREMENT if reply.status is not None and reply.status >= 400 else ""
         if reply.code in ACCEPTED:
             return REQUIREMENT
-        if reply.message.get("id") is not None and MARK in example.data:
+        if reply.message.get("id") is not None:
             return ""  # it read a request out of it: "a JSON parser MAY accept non-JSON forms" (RFC 8259)
         return self._wrong(reply, "a result" if reply.succeeded else f"error {json.dumps(reply.code)}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
@@ -21,6 +22,10 @@ SLOWER = 50
 """An answer may take that many times as long as the slowest so far before the target counts as hanging."""
 
 
+USUAL = 40
+"""Times that an invariant may find the same before it is the server's way of doing things, which others tell."""
+
+
 class Tired(Exception):
     """The target was replaced too often; the text says so."""
 
@@ -29,7 +34,7 @@ class Partner:
     """See the module. `restarts` counts the servers started anew, `most` limits them; Tired is raised beyond.
 
     `patience` is how long an answer is waited for while many examples are tried; what is reported was waited for as long
-    as anything else.
+    as anything else. `areas` are those of the requirements of which invariants are heard.
     """
 
     def __init__(self, bench: Bench, most: int) -> None:
@@ -38,6 +43,8 @@ class Partner:
         self.restarts = 0
         self.most = most
         self.slowest = 0.0
+        self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
+        self._usual: Counter[tuple[str, str]] = Counter()
         self._fresh = True
         self._ours = [bench.session]
         self._bound()
@@ -89,6 +96,20 @@ class Partner:
             return self._exchange(example, patience)
         return self._send([example], patience)[0]
 
+    def repeat(self, lines: Sequence[bytes]) -> None:
+        """Say all that again to a fresh server, without looking at what it answers. Raises Tired, NotSpoken, StartError."""
+        self._fresh = False
+        self.renew()
+        self._fresh = False
+        session = self.session
+        skip = session.position  # it has said how the session begins already
+        for line in lines[skip:] if len(lines) > skip else lines:
+            if not session.alive:
+                return
+            session.forget(session.raw(line))
+            session.listen(0)
+        session.hear_out()
+
     # -- inside
 
     def _bound(self) -> None:
@@ -96,16 +117,18 @@ class Partner:
         self.session.header_arguments = self.bench.survey.header_arguments
 
     def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
-        session, ledger = self.session, self.bench.ledger
+        session = self.session
         self._fresh = False
-        start, known = session.position, len(ledger.findings)
+        start, known = session.position, len(self.bench.ledger.findings)
         replies: list[Reply] = []
         sentinels: list[Call] = []
         method, params = session.era.sentinel(session)
         began = time.monotonic()
+        identifiers: dict[int, int] = {}
         for example in examples:
-            sent = session.position
-            calls = session.raw(example.written(session.new_id()), illegal=example.illegal)
+            sent, identifier = session.position, session.new_id()
+            identifiers[identifier] = len(replies)
+            calls = session.raw(example.written(identifier), illegal=example.illegal)
             frame = next(iter(session.since(sent)))
             replies.append(Reply(frame, calls[0] if calls else None))
             if not example.due:
@@ -123,11 +146,12 @@ class Partner:
             self._cancel([call for call in due if not call.answers])
         heard = tuple(session.since(start))
         session.judge()
-        loose = self._sort(examples, replies, sentinels, heard)
+        heard = tuple(session.since(start))
+        self._sort(replies, identifiers, sentinels, [not example.due for example in examples], heard)
         self._judge_fate(replies, sentinels, patience)
-        found = ledger.findings[known:]
-        del ledger.findings[known:]
-        self._hand_out(replies, found, loose)
+        found = self._found(known)
+        for reply in replies:
+            reply.findings = found  # in a volley of all, since they are tried alone then
         if len(replies) == 1:
             replies[0].frames = heard
         session.forget([*sentinels, *(reply.call for reply in replies if reply.call is not None)])
@@ -146,34 +170,44 @@ class Partner:
 
     def _sort(
         self,
-        examples: Sequence[Example],
         replies: list[Reply],
+        identifiers: dict[int, int],
         sentinels: list[Call],
+        quiet: list[bool],
         heard: Sequence[Frame],
-    ) -> list[Frame]:
-        """Give each response to the example that it answers; those that may be of any are returned."""
-        places = {call.sent.number: place for place, call in enumerate(sentinels)}
-        answered = {frame.number: places[c.sent.number] for c in sentinels for frame in c.answers}
+    ) -> None:
+        """Give each response to the example that it answers: by its id, or without one by what was answered before it."""
         own = {frame.number for reply in replies if reply.call for frame in reply.call.answers}
         for reply in replies:
             reply.answers += reply.call.answers if reply.call else []
-        quiet = [i for i, example in enumerate(examples) if not example.due]
-        place, loose = 0, []
+        places = {call.sent.number: place for place, call in enumerate(sentinels)}
+        answered = {frame.number: places[call.sent.number] for call in sentinels for frame in call.answers}
+        nameless = [place for place, is_quiet in enumerate(quiet) if is_quiet] or [0]
+        place = 0
         for frame in heard:
             message = frame.message
-            if frame.origin == "us" or not isinstance(message, dict) or "method" in message:
+            if frame.origin == "us" or not isinstance(message, dict) or "method" in message or frame.number in own:
                 continue
+            identifier = message.get("id")
             if frame.number in answered:
-                place = answered[frame.number] + 1
-            elif frame.number in own:
-                continue
-            elif place < len(quiet):
-                replies[quiet[place]].answers.append(frame)
-            elif replies and not replies[-1].answers and len(replies) == 1:
-                replies[0].answers.append(frame)
-            else:
-                loose.append(frame)
-        return loose
+                place = min(answered[frame.number] + 1, len(nameless) - 1)
+            elif type(identifier) is int and identifier in identifiers:
+                replies[identifiers[identifier]].answers.append(frame)
+            elif type(identifier) is not int or not 0 < identifier < min(identifiers):
+                replies[nameless[place]].answers.append(frame)
+            # Else it answers something that was sent before, late.
+
+    def _found(self, known: int) -> list[Finding]:
+        """What the invariants found meanwhile, taken out of the ledger.
+
+        What is not about messages as such they find as well where nothing was generated.
+        """
+        ledger = self.bench.ledger
+        found = [f for f in ledger.findings[known:] if f.requirement.partition("/")[0] in self.areas]
+        del ledger.findings[known:]
+        for finding in found:
+            self._usual[finding.requirement, finding.message] += 1
+        return [f for f in found if self._usual[f.requirement, f.message] <= USUAL]
 
     def _judge_fate(self, replies: list[Reply], sentinels: list[Call], patience: float) -> None:
         session = self.session
@@ -192,20 +226,14 @@ class Partner:
         if fate == HUNG:
             session.close()
 
-    def _hand_out(self, replies: list[Reply], found: list[Finding], loose: list[Frame]) -> None:
-        """What the invariants found, to the example that it follows; in a volley to all, since they are tried alone."""
-        for reply in replies:
-            reply.findings = list(found)
-        if loose and len(replies) > 1 and not found:
-            replies[-1].fate = replies[-1].fate or "answers without a request"
-
     # -- scripts
 
     def _converse(self, example: Example, patience: float) -> Reply:
-        session, ledger = self.session, self.bench.ledger
+        session = self.session
         self._fresh = False
-        start, known = session.position, len(ledger.findings)
-        lines = example.lines([session.new_id() for _ in example.script])
+        start, known = session.position, len(self.bench.ledger.findings)
+        identifiers = [session.new_id() for _ in example.script]
+        lines = example.lines(identifiers)
         calls = self._say(lines, together=bool(example.about.get("together")))
         for frame in session.since(start):
             message = frame.message
@@ -217,20 +245,21 @@ class Partner:
             call.excused |= call.method == "subscriptions/listen"
         sentinel = session.send(*session.era.sentinel(session))
         if self._wait([sentinel], patience):
-            due = [call for call in calls if not call.excused]
+            due = [call for call in calls if not call.excused and not example.about.get("extreme")]
             slow = any(call.method in MAY_TAKE_LONG for call in due)
             session.wait(*due, timeout=min(patience, LEAST_PATIENCE) if slow else patience)
         session.judge()
         heard = tuple(session.since(start))
-        reply = Reply(heard[0], calls=calls, frames=heard, findings=ledger.findings[known:])
-        del ledger.findings[known:]
+        reply = Reply(heard[0], calls=calls, frames=heard, findings=self._found(known))
         reply.answers = [frame for call in calls for frame in call.answers]
-        known_ids = {id_key(call.id) for call in (*calls, sentinel)}
+        own = {frame.number for call in (*calls, sentinel) for frame in call.answers}
+        first = min(identifiers)
         for frame in heard:
             message = frame.message
             if frame.channel == "stdout" and isinstance(message, dict) and "method" not in message:
                 identifier = message.get("id")
-                if not is_id(identifier) or id_key(identifier) not in known_ids:
+                # A response to something that was sent before may come late, or when it is cancelled.
+                if frame.number not in own and not _late(identifier, first):
                     reply.strays.append(frame)
         if not sentinel.answers:
             ended = session.ended
@@ -269,9 +298,9 @@ class Partner:
     # -- HTTP
 
     def _exchange(self, example: Example, patience: float) -> Reply:
-        session, ledger = self.session, self.bench.ledger
+        session = self.session
         self._fresh = False
-        start, known = session.position, len(ledger.findings)
+        start, known = session.position, len(self.bench.ledger.findings)
         began = time.monotonic()
         calls = session.raw(example.written(session.new_id()), illegal=example.illegal)
         sent = next(iter(session.since(start)))
@@ -299,11 +328,18 @@ class Partner:
                 sentinel.excused = True
             session.close()
         session.judge()
-        reply.findings = ledger.findings[known:]
-        del ledger.findings[known:]
+        reply.findings = self._found(known)
         reply.frames = heard
         session.forget([c for c in (sentinel, reply.call) if c is not None])
         return reply
+
+
+def _late(identifier: object, first: int) -> bool:
+    """Whether an id is that of something sent before the id `first` was given."""
+    digits = "".join(filter(str.isdigit, str(identifier)))[-9:]
+    return (
+        is_id(identifier) and digits.isdigit() and any(0 < int(digits[-n:]) < first for n in range(1, len(digits) + 1))
+    )
 
 
 def same_id(identifier: object, call: Call) -> bool:

@@ -126,7 +126,7 @@ class Maker:
         return made
 
     def _array(self, parts: list[Part], choices: Choices, depth: int) -> list[Json]:
-        first = next((schema["prefixItems"] for _, schema in parts if "prefixItems" in schema), [])
+        first: list[Schema] = next((schema["prefixItems"] for _, schema in parts if "prefixItems" in schema), [])
         base = parts[0][0]
         items = [(base, schema["items"]) for base, schema in parts if isinstance(schema.get("items"), Mapping)]
         closed = any(schema.get("items") is False for _, schema in parts)

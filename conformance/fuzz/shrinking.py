@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from conformance.fuzz.choices import Choices
 
@@ -36,7 +36,7 @@ def smallest(make: Callable[[Choices], T], row: Sequence[int], still: Callable[[
         def below(self, limit: int) -> int:
             return 0 if limit <= 1 else int(self._draw(st.integers(0, limit - 1)))
 
-    made = st.composite(lambda draw: make(Asked(draw)))
+    made = st.composite(lambda draw: _Box(make(Asked(draw))))
     database = InMemoryExampleDatabase()
     # What lies under the first key counts as shrunk already.
     database.save(_KEY + b".secondary", choices_to_bytes(tuple(row)))
@@ -49,9 +49,19 @@ def smallest(make: Callable[[Choices], T], row: Sequence[int], still: Callable[[
         suppress_health_check=list(HealthCheck),
     )
     try:
-        return find(made(), still, settings=how, database_key=_KEY)
+        return find(made(), lambda box: still(box.content), settings=how, database_key=_KEY).content
     except (Flaky, HypothesisException):
         return first
+
+
+class _Box(Generic[T]):
+    """Hypothesis writes out what it tries, which may be a megabyte; not so a box."""
+
+    def __init__(self, content: T) -> None:
+        self.content = content
+
+    def __repr__(self) -> str:
+        return "an example"
 
 
 def _import_hypothesis() -> None:
