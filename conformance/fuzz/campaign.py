@@ -132,7 +132,6 @@ class _Player:
     def _next(self, drawn: Drawn, seen: set[int]) -> Example:
         for _ in range(1 + REDRAWN):
             drawn.begin()
-            drawn.deal(self.campaign.kinds)
             example = self.campaign.make(drawn)
             key = hash(example.data)
             if key not in seen:

@@ -1,4 +1,4 @@
-"""Where a generated example comes from: a row of choices, drawn fast while a campaign runs, by Hypothesis while it shrinks.
+"""Where an example comes from: a row of choices, drawn fast while a campaign runs, by Hypothesis while it shrinks.
 
 An example is made by a function that asks `below(n)` for numbers and for nothing else. The numbers are kept, so that
 Hypothesis can start from those of an example that showed a defect: it makes them fewer and smaller, and 0 is always the
@@ -22,35 +22,35 @@ class Choices(Protocol):
 
 
 class Drawn:
-    """Numbers drawn with a seed: the same ones every time. `row` are those of the present example."""
+    """Numbers drawn with a seed: the same ones every time. `row` are those of the present example.
+
+    The first two numbers of an example, which say of what kind it is and which one of the kind, are dealt like cards: each
+    has its turn before one comes again.
+    """
+
+    DEALT = 2
+    LARGEST = 400
+    """Beyond so many there are no turns."""
 
     def __init__(self, seed: str) -> None:
         self._random = Random(seed)
-        self._deck: list[int] = []
-        self._forced: float | None = None
+        self._decks: dict[tuple[int, ...], list[int]] = {}
         self.row: list[int] = []
 
     def begin(self) -> None:
-        """What is drawn from now on belongs to another example.
-
-        Its first number, which says what kind of example it becomes, is dealt and not drawn: every kind gets its turn.
-        """
+        """What is drawn from now on belongs to another example."""
         self.row = []
-        self._forced = None
-
-    def deal(self, kinds: int) -> None:
-        """The first number of this example is one of `kinds`, each as often as the others, in a mixed order."""
-        if not self._deck:
-            self._deck = list(range(kinds))
-            self._random.shuffle(self._deck)
-        self._forced = self._deck.pop()
 
     def below(self, limit: int) -> int:
         """See Choices."""
         if limit <= 1:
             return 0
-        if self._forced is not None:
-            number, self._forced = int(self._forced) % limit, None
+        if len(self.row) < self.DEALT and limit <= self.LARGEST:
+            deck = self._decks.setdefault((*self.row, -limit), [])
+            if not deck:
+                deck += range(limit)
+                self._random.shuffle(deck)
+            number = deck.pop()
         else:
             number = int(self._random.random() * limit)
         self.row.append(number)

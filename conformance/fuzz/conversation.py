@@ -80,19 +80,18 @@ class Conversation:
         return len(self._kinds)
 
     def make(self, choices: Choices) -> Example:
-        """A script. The first choice is the kind of its last message, so that something comes before it."""
-        last = choices.below(len(self._kinds))
-        lines: list[Json] = []
-        for _ in range(choices.below(MOST)):
-            lines.append(self._kinds[choices.below(len(self._kinds))](choices, len(lines)))
-        lines.append(self._kinds[last](choices, len(lines)))
+        """A script. The first choices are about its last message; what comes before it has the numbers from 1."""
+        last = self._kinds[choices.below(len(self._kinds))]
+        about = last(choices, 0)
+        others = [self._kinds[choices.below(len(self._kinds))](choices, i + 1) for i in range(choices.below(MOST))]
+        lines = [*others, about]
         script = tuple(_numbers(encode(line)) for line in lines)
         extreme = any(len(line) > 60_000 or line.count(b"[") > 50 for line in script)
         together = self._stdio and bool(choices.below(2))
         said = ", ".join(dict.fromkeys(str(line["method"]) for line in lines))
         return Example(
             b"\n".join(script),
-            self._kinds[last].__name__.strip("_").replace("_", " "),
+            last.__name__.strip("_").replace("_", " "),
             f"{len(script)} legal messages{' at once' if together and len(script) > 1 else ''} ({said})",
             due=True,
             illegal=False,
@@ -128,10 +127,11 @@ class Conversation:
             if first.head is not None and (first.head.status or 200) >= 400:
                 return ""
             message = f"{first.method} is not answered"
+            expect: dict[str, Json] = {"response": {"jsonrpc": "2.0"}}
+            requests = [i for i, line in enumerate(example.script) if b'"notifications/' not in line]
+            step = requests[reply.calls.index(first)]
             lost = first.lost or "no answer"
-            return Breach(
-                ONCE, message, "exactly one response", lost, reply.frames, None, {"response": {"jsonrpc": "2.0"}}
-            )
+            return Breach(ONCE, message, "exactly one response", lost, reply.frames, None, expect, step)
         return ONCE
 
     # -- messages
@@ -149,13 +149,15 @@ class Conversation:
         return self._message(method, params if params or choices.below(2) else None, number)
 
     def _odd_id(self, choices: Choices, number: int) -> Json:
+        identifier = one_of(choices, IDS)
         method = one_of(choices, self._plain)
-        return self._message(method, self._params[method], number, one_of(choices, IDS))
+        return self._message(method, self._params[method], number, identifier)
 
     def _big_id(self, choices: Choices, number: int) -> Json:
         # A number that begins with these digits: the mark is replaced inside it.
+        start = one_of(choices, BIG)
         method = one_of(choices, self._plain)
-        return {**self._message(method, self._params[method], number), "id": f"@big{one_of(choices, BIG)}@id{number}"}
+        return {**self._message(method, self._params[method], number), "id": f"@big{start}@id{number}"}
 
     def _token(self, choices: Choices, number: int) -> Json:
         method = one_of(choices, [*self._plain, *self._authors()])
@@ -167,22 +169,23 @@ class Conversation:
         return self._message(method, {**self._params[method], "_meta": {"com.example/mcp-conform": value}}, number)
 
     def _odd_meta(self, choices: Choices, number: int) -> Json:
+        values: tuple[Json, ...] = (0.1, {}, [], None, True, -0.0, 1e300, 2**53, -(2**63), 2**64, 1e-300, "", {}, [""])
+        at = choices.below(2 * len(values))
         words = text(choices, one_of(choices, (ODD, PLAIN, "\ud7ff\uffff\U0010ffff\u0001\u007f\u0085/")), 8)
-        value = one_of(
-            choices,
-            (words, {}, [], None, {words: words}, [words] * 3, True, 0.1, -0.0, 1e300, 2**53, -(2**63), 2**64, 1e-300),
-        )
+        value = values[at] if at < len(values) else one_of(choices, (words, {words: words}, [words] * 3))
         return self._with_meta(choices, number, value)
 
     def _deep_meta(self, choices: Choices, number: int) -> Json:
+        depth = one_of(choices, (1, 10, 31, 63, 64, 100, 130))
         value: Json = one_of(choices, (0, "x", []))
-        for _ in range(one_of(choices, (1, 10, 31, 63, 64, 100, 130))):
+        for _ in range(depth):
             value = [value] if choices.below(2) == 0 else {"a": value}
         return self._with_meta(choices, number, value)
 
     def _long_meta(self, choices: Choices, number: int) -> Json:
         length = one_of(choices, (100, 5_000, 66_000, 70_000, 1_100_000))
-        return self._with_meta(choices, number, one_of(choices, ("x", "é", "\\", "😀")) * (length // 2))
+        unit = one_of(choices, ("x", "é", "\\", "😀"))
+        return self._with_meta(choices, number, unit * (length // len(encode(unit)[1:-1])))
 
     def _authors(self) -> list[str]:
         return [name for name in MAY_TAKE_LONG if name in self._params]
@@ -204,15 +207,15 @@ class Conversation:
         return {"jsonrpc": "2.0", "method": f"notifications/mcp-conform-{name}"}
 
     def _cancelled(self, identifier: Json, choices: Choices) -> Json:
-        reason = one_of(choices, ("", "no reason", "é😀\u0000", "x" * 5_000))
-        params = {"requestId": identifier, **({"reason": reason} if choices.below(2) else {})}
+        reason = one_of(choices, (None, "", "no reason", "é😀\u0000", "x" * 5_000))
+        params = {"requestId": identifier, **({"reason": reason} if reason is not None else {})}
         return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 
     def _cancel_unknown(self, choices: Choices, number: int) -> Json:
         return self._cancelled(one_of(choices, ("mcp-conform-none", 987654321, "", "0", -5, "é")), choices)
 
     def _cancel_earlier(self, choices: Choices, number: int) -> Json:
-        return self._cancelled(f"@id{choices.below(max(1, number))}", choices)
+        return self._cancelled(f"@id{1 + choices.below(3)}", choices)
 
 
 _NUMBER = re.compile(rb'"(?:@big(-?[0-9]*))?@id([0-9]+)"')

@@ -33,6 +33,11 @@ class Example:
     about: Mapping[str, Json] = field(default_factory=dict)
     script: tuple[bytes, ...] = field(default=(), repr=False)
 
+    @property
+    def numbers(self) -> int:
+        """How many ids the script speaks of."""
+        return 1 + max((int(number) for line in self.script for number in _NUMBER.findall(line)), default=0)
+
     def lines(self, identifiers: Sequence[int]) -> list[bytes]:
         """The bytes of a script: `@n3` is the number of message 3."""
         return [_NUMBER.sub(lambda m: str(identifiers[int(m[1])]).encode(), line) for line in self.script]
@@ -105,7 +110,8 @@ class Reply:
 class Breach:
     """A requirement that an example broke. Those with the same requirement and message have one cause.
 
-    `expect` is the expectation of a case that shows it again: `{alive: true}`, or `{response: pattern}`.
+    `expect` is the expectation of a case that shows it again: `{alive: true}`, or `{response: pattern}`; of a script it
+    belongs to the line `step`.
     """
 
     requirement: str
@@ -115,6 +121,7 @@ class Breach:
     proof: tuple[Frame, ...]
     ceiling: Severity | None = None
     expect: Mapping[str, Json] = field(default_factory=dict)
+    step: int = -1
 
     @property
     def cause(self) -> tuple[str, str]:

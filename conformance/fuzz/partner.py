@@ -18,7 +18,8 @@ VOLLEY = 24
 KEPT = 2000
 """Frames that the trace of such a session keeps."""
 LEAST_PATIENCE = 1.0
-SLOWER = 50
+MOST_PATIENCE = 2.0
+SLOWER = 10
 """An answer may take that many times as long as the slowest so far before the target counts as hanging."""
 
 
@@ -52,8 +53,8 @@ class Partner:
     @property
     def patience(self) -> float:
         """See the class."""
-        measured = SLOWER * max(self.slowest, self.bench.startup / 10)
-        return min(self.session.limits.answer, max(LEAST_PATIENCE, measured))
+        measured = SLOWER * max(self.slowest, self.bench.startup / 5)
+        return min(self.session.limits.answer, MOST_PATIENCE, max(LEAST_PATIENCE, measured))
 
     def close(self) -> None:
         """End all servers; nobody judges how they go, after what they were sent."""
@@ -232,7 +233,7 @@ class Partner:
         session = self.session
         self._fresh = False
         start, known = session.position, len(self.bench.ledger.findings)
-        identifiers = [session.new_id() for _ in example.script]
+        identifiers = [session.new_id() for _ in range(example.numbers)]
         lines = example.lines(identifiers)
         calls = self._say(lines, together=bool(example.about.get("together")))
         for frame in session.since(start):

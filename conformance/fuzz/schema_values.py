@@ -43,7 +43,7 @@ OF_TYPE: dict[str, tuple[Json, ...]] = {
     "array": ([], ["x"], [[]]),
     "string": ("", "x"),
     "integer": (0, 7),
-    "number": (0.5, 3),
+    "number": (0.5, -1.5),
     "boolean": (True, False),
     "null": (None,),
 }
