@@ -228,9 +228,9 @@ class _Player:
         """The response to a frame that is no request as far as we can tell: one with the id of no other."""
         for frame in self._heard(start):
             message = frame.message
-            if isinstance(message, dict) and message.keys() & {"result", "error"}:
-                if id_key(message.get("id")) not in self.session.calls:
-                    return frame
+            response = isinstance(message, dict) and bool(message.keys() & {"result", "error"})
+            if response and id_key(message.get("id")) not in self.session.calls:
+                return frame
         return None
 
     def _heard(self, start: int) -> list[Frame]:

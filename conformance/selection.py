@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 
 from conformance.cases import Case, near
 
-
 CAMPAIGNS = "fuzz"
 """The area of the cases that play campaigns."""
 

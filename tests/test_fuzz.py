@@ -99,7 +99,9 @@ def test_a_defect_is_told_once_with_the_smallest_frame_and_how_many_showed_it() 
     assert [f.requirement for f in findings] == ["jsonrpc/parse-error-code"]
     assert findings[0].confirmed is True
     assert findings[0].occurrences > 1
-    assert findings[0].frames[0].data == b'{"jsonrpc":"2.0","id":2,"method":"mcp-conform/no\\xne","params":{"a":["x",1]}}'
+    assert (
+        findings[0].frames[0].data == b'{"jsonrpc":"2.0","id":2,"method":"mcp-conform/no\\xne","params":{"a":["x",1]}}'
+    )
 
 
 def test_a_server_that_dies_of_everything_is_given_up_and_that_is_said() -> None:
@@ -111,7 +113,17 @@ def test_a_server_that_dies_of_everything_is_given_up_and_that_is_said() -> None
 
 
 def test_what_was_found_is_a_case_that_finds_it_again(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "conformance", "--revision", REVISION, "--only", "fuzz/malformed", "--timeout", "3"]
+    command = [
+        sys.executable,
+        "-m",
+        "conformance",
+        "--revision",
+        REVISION,
+        "--only",
+        "fuzz/malformed",
+        "--timeout",
+        "3",
+    ]
     command += ["--server", f"{' '.join(REFERENCE)} --fault nul-kills", "--save-cases", str(tmp_path / "cases")]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     (case,) = load_cases(tmp_path / "cases", load(), set(PICKS), probes())
@@ -147,7 +159,10 @@ def test_a_file_that_somebody_else_wrote_is_not_overwritten(tmp_path: Path) -> N
     command = [sys.executable, "-m", "conformance", "--server", "true", "--save-cases", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == f"mcp-conform: --save-cases: {tmp_path}/found.yaml is not a file that --save-cases wrote; move it away\n"
+    assert (
+        done.stderr
+        == f"mcp-conform: --save-cases: {tmp_path}/found.yaml is not a file that --save-cases wrote; move it away\n"
+    )
 
 
 def test_without_examples_no_campaign_is_played() -> None:

@@ -44,7 +44,8 @@ def faults() -> tuple[Fault, ...]:
     printed = subprocess.run([*REFERENCE, "--list-faults"], capture_output=True, check=True, text=True).stdout
     rows = [json.loads(line) for line in printed.splitlines()]
     return tuple(
-        Fault(r["area"], r["name"], tuple(r["requirements"]), tuple(r["revisions"]), tuple(r["transports"])) for r in rows
+        Fault(r["area"], r["name"], tuple(r["requirements"]), tuple(r["revisions"]), tuple(r["transports"]))
+        for r in rows
     )
 
 

@@ -1,4 +1,4 @@
-"""Fuzz campaigns: frames are generated, a property judges what the target does with them, Hypothesis makes them smaller.
+"""Fuzz campaigns: frames are generated, a property judges what the target makes of them, Hypothesis makes them smaller.
 
 A campaign is played like a probe. Only modules of this package import Hypothesis, and only when there is something to
 make smaller.

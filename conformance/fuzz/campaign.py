@@ -27,6 +27,8 @@ SHRINK_RESTARTS = 20
 """Servers started anew while the examples of one cause are made smaller."""
 SHRINK_TRIES = 150
 SHRINK_SECONDS = 3.0
+MOST_SILENCES = 4
+"""Times that the server stops answering before a campaign looks no further."""
 ENOUGH = 2
 """Examples of a kind that may hurt the server before the others of that kind are left out."""
 MOST_CAUSES = 8
@@ -96,6 +98,7 @@ class _Player:
         self.troubled: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
         self.sent = 0
+        self._silences = 0
         self.note = ""
         self.began = time.monotonic()
         self.seconds = 0.0
@@ -119,6 +122,8 @@ class _Player:
                 waiting.append((example, tuple(drawn.row)))
                 if len(waiting) >= size:
                     self._volley(waiting)
+                    if self._silences >= MOST_SILENCES:
+                        raise Tired(f"the server stopped answering {self._silences} times")
                     waiting, size = [], VOLLEY
                     if self._late():
                         return
@@ -160,8 +165,15 @@ class _Player:
                     continue
                 reply = self.partner.alone(example, fresh=bool(hurt) or not self.partner.session.alive)
                 hurt = [(example, row)] if reply.fate else []
-                self.troubled[example.kind] += bool(reply.fate)
+                self._trouble(example, reply)
             self._count(example, reply, row)
+
+    def _trouble(self, example: Example, reply: Reply) -> None:
+        """One silence of a kind is enough, since each is waited for; too many end the campaign."""
+        if not reply.fate:
+            return
+        self.troubled[example.kind] += 1 if reply.fate == DIED else ENOUGH
+        self._silences += reply.fate != DIED
 
     def _count(self, example: Example, reply: Reply, row: tuple[int, ...]) -> None:
         self.sent += 1

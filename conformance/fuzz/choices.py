@@ -24,8 +24,8 @@ class Choices(Protocol):
 class Drawn:
     """Numbers drawn with a seed: the same ones every time. `row` are those of the present example.
 
-    The first two numbers of an example, which say of what kind it is and which one of the kind, are dealt like cards: each
-    has its turn before one comes again.
+    The first two numbers of an example, which say of what kind it is and which one of the kind, are dealt like cards:
+    each has its turn before one comes again.
     """
 
     DEALT = 2

@@ -20,8 +20,8 @@ DIED, HUNG, SWALLOWED = "death", "no more answers", "next message lost"
 class Example:
     """One generated frame.
 
-    `kind` is the class of what is wrong with it, `wrong` says what and where. An answer is `due` to what JSON-RPC calls a
-    request. `illegal` is false for what a client may say. `about` is the campaign's own. `script` are the lines of an
+    `kind` is the class of what is wrong with it, `wrong` says what and where. An answer is `due` to what JSON-RPC calls
+    a request. `illegal` is false for what a client may say. `about` is the campaign's own. `script` are the lines of an
     example of several messages, `data` is all of it.
     """
 
@@ -52,8 +52,9 @@ class Reply:
     """What came of one example.
 
     `call` is the request, if it is one as far as we can tell; `answers` are all responses to it. `fate` is one of DIED,
-    HUNG, SWALLOWED, or empty if the target is as well as before, and `why` says how that was seen. `findings` are those of
-    the invariants. `frames` are all that went over the wire. A script has several `calls`; `strays` are responses to none.
+    HUNG, SWALLOWED, or empty if the target is as well as before, and `why` says how that was seen. `findings` are those
+    of the invariants. `frames` are all that went over the wire. A script has several `calls`; `strays` are responses to
+    none.
     """
 
     sent: Frame

@@ -34,8 +34,8 @@ class Tired(Exception):
 class Partner:
     """See the module. `restarts` counts the servers started anew, `most` limits them; Tired is raised beyond.
 
-    `patience` is how long an answer is waited for while many examples are tried; what is reported was waited for as long
-    as anything else. `areas` are those of the requirements of which invariants are heard.
+    `patience` is how long an answer is waited for while many examples are tried; what is reported was waited for as
+    long as anything else. `areas` are those of the requirements of which invariants are heard.
     """
 
     def __init__(self, bench: Bench, most: int) -> None:
@@ -59,7 +59,7 @@ class Partner:
     def close(self) -> None:
         """End all servers; nobody judges how they go, after what they were sent."""
         for session in self._ours:
-            session.close()
+            _drop(session)
 
     def renew(self) -> None:
         """Replace the server, unless it is a fresh one. Raises Tired, NotSpoken, StartError."""
@@ -68,7 +68,7 @@ class Partner:
         if self.restarts >= self.most:
             raise Tired(f"the server had to be replaced {self.restarts} times")
         self.restarts += 1
-        self.session.close()
+        _drop(self.session)
         self._ours.remove(self.session)
         self.session = self.bench.connect()
         self._ours.append(self.session)
@@ -98,7 +98,7 @@ class Partner:
         return self._send([example], patience)[0]
 
     def repeat(self, lines: Sequence[bytes]) -> None:
-        """Say all that again to a fresh server, without looking at what it answers. Raises Tired, NotSpoken, StartError."""
+        """Say all that again to a fresh server, whatever it answers. Raises Tired, NotSpoken, StartError."""
         self._fresh = False
         self.renew()
         self._fresh = False
@@ -177,7 +177,7 @@ class Partner:
         quiet: list[bool],
         heard: Sequence[Frame],
     ) -> None:
-        """Give each response to the example that it answers: by its id, or without one by what was answered before it."""
+        """Give each response to the example that it answers: by its id, or else by what was answered before it."""
         own = {frame.number for reply in replies if reply.call for frame in reply.call.answers}
         for reply in replies:
             reply.answers += reply.call.answers if reply.call else []
@@ -225,7 +225,7 @@ class Partner:
         for call in sentinels:
             call.excused = True
         if fate == HUNG:
-            session.close()
+            _drop(session)
 
     # -- scripts
 
@@ -269,7 +269,7 @@ class Partner:
                 ended.reason if ended is not None else f"no answer within {patience:g} s to the messages after it"
             )
             sentinel.excused = True
-            session.close()
+            _drop(session)
         elif session.alive:
             self._cancel([call for call in calls if not call.answers])
         session.forget([*calls, sentinel])
@@ -327,12 +327,18 @@ class Partner:
             )
             if sentinel is not None:
                 sentinel.excused = True
-            session.close()
+            _drop(session)
         session.judge()
         reply.findings = self._found(known)
         reply.frames = heard
         session.forget([c for c in (sentinel, reply.call) if c is not None])
         return reply
+
+
+def _drop(session: Session) -> None:
+    """End the server of a session at once: it may hang, and how it goes says nothing."""
+    if session.ending is None:
+        session.ending = session.transport.close(hurry=True)
 
 
 def _late(identifier: object, first: int) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from conformance.fuzz.choices import Choices, one_of, text
 from conformance.fuzz.example import DIED, MARK, SWALLOWED, Breach, Example, Reply
+from conformance.fuzz.params import NEEDS
 from conformance.fuzz.partner import same_id
 from conformance.messages import encode
 from conformance.model import Json, Severity
@@ -200,16 +201,40 @@ class InvalidRequests:
 REAL = tuple(dict.fromkeys(name for revision in REVISIONS for name in for_revision(revision.date).methods))
 
 
+CHANGES: tuple[Callable[[str], str], ...] = (
+    lambda name: f"{name}s",
+    lambda name: name[:-1],
+    lambda name: name[1:],
+    lambda name: name[:2] + name[1:],
+    lambda name: f"{name}/",
+    lambda name: f"{name}/list",
+    lambda name: name.partition("/")[0],
+    lambda name: f"x{name}",
+    lambda name: name.replace("/", "."),
+    lambda name: name[::-1],
+    lambda name: f"{name}\u0000",
+    lambda name: f" {name}",
+    lambda name: f"{name}?",
+    lambda name: f"/{name}",
+)
+"""From a real name to one near it."""
+
+
 class UnknownMethods:
     """Requests for methods that do not exist: each is answered by error -32601."""
 
     name: ClassVar[str] = "unknown-methods"
     requirements: ClassVar[tuple[str, ...]] = (REFUSED, CODE, ONCE)
-    share = 0.4
+    share = 0.6
 
     def __init__(self, bench: Bench) -> None:
         self._session = bench.session
         self._plain = bench.session.transport.name == "http" and bench.session.revision.era == "stateless"
+        known = for_revision(bench.session.revision.date).methods
+        self._served = [
+            name for name, needed in NEEDS.items() if name in known and needed and bench.survey.declares(needed)
+        ]
+        self._served += [name for name in ("ping", "server/discover") if name in known]
         self._made = (self._near, self._invented, self._odd, self._long, self._empty, self._reserved)
 
     @property
@@ -276,23 +301,9 @@ class UnknownMethods:
     # -- names
 
     def _near(self, choices: Choices) -> tuple[str, str]:
-        name = one_of(choices, REAL)
-        at = choices.below(len(name))
-        changes = (
-            name + "s",
-            name[:at] + name[at + 1 :],
-            name[:at] + name[at] * 2 + name[at + 1 :],
-            name + "/",
-            f"{name}/list",
-            name.partition("/")[0],
-            f"x{name}",
-            name.replace("/", "."),
-            name[::-1],
-            f"{name}\u0000",
-            f" {name}",
-            f"{name}?",
-        )
-        return "near a real name", one_of(choices, changes)
+        change = one_of(choices, CHANGES)
+        name = one_of(choices, self._served)
+        return "near a real name", change(name)
 
     def _invented(self, choices: Choices) -> tuple[str, str]:
         words = (

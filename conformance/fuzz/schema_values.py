@@ -153,7 +153,7 @@ class Maker:
         """All that can be broken in `value`, which the schema admits; also members that it could have and lacks."""
         if depth > DEEPEST:
             return
-        parts = list(self.parts(part, None))
+        parts = [one for each in self.parts(part, None) for one in (each, *self._meant(each, value))]
         for _, schema in parts:
             for keyword in ("type", "const", "enum", *BOUNDS, "pattern", "uniqueItems", "anyOf", "oneOf"):
                 if keyword in schema and _concerns(keyword, value):
@@ -186,6 +186,21 @@ class Maker:
                         yield from self.breaks((base, schema["items"]), item, (*place, i), depth + 1)
                     if not value:
                         yield from self._absent((base, schema["items"]), (*place, 0))
+
+    def _meant(self, part: Part, value: Json) -> list[Part]:
+        """Of a union of objects the one that the value names by a constant."""
+        base, schema = part
+        for one in [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
+            under = list(self.parts((base, one), None))
+            constants = [
+                (name, each["const"])
+                for _, each in under
+                for name, each in each.get("properties", {}).items()
+                if isinstance(each, Mapping) and "const" in each
+            ]
+            if constants and isinstance(value, dict) and all(value.get(name) == wanted for name, wanted in constants):
+                return under
+        return []
 
     def _absent(self, part: Part, place: Place) -> Iterator[Break]:
         """What a member that is not there could break if it were."""

@@ -165,16 +165,16 @@ FAULTS = (
         _when(_param("prompts/get", "arguments", list), lambda call: {"messages": []}),
     ),
     _row(
-        "odd-reference-ignored",
+        "odd-reference-accepted",
         REFUSED,
-        "completion for a reference of an unknown type is not answered",
+        "completion for a reference of an unknown type has an empty result",
         _when(
             lambda c: (
                 c.method == "completion/complete"
                 and isinstance(c.params.get("ref"), dict)
                 and c.params["ref"].get("type") not in ("ref/prompt", "ref/resource")
             ),
-            _ignored,
+            lambda call: {"completion": {"values": []}},
         ),
     ),
     _row(
