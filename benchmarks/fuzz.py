@@ -84,7 +84,7 @@ def main() -> int:
         raise NotSpoken("the benchmark needs one server")
 
     session = stages[1].session
-    bench = Bench(session, Survey({}, CallPolicy()), stages[1].ledger, connect)  # type: ignore[arg-type]
+    bench = Bench(session, Survey({}, CallPolicy()), stages[1].ledger, connect)
     examples = drawn(Malformed(bench), 500)
     ratios = []
     for _ in range(5):

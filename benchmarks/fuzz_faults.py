@@ -20,7 +20,7 @@ LIMITS = Limits(start=30, answer=3, quiet=0.2, shutdown=1.5)
 def judging(requirement: str) -> tuple[str, ...]:
     """The campaigns that can find it broken; what invariants judge, those that may come by it."""
     named = tuple(name for name, _, requirements in TABLE if requirement in requirements.split())
-    others = {"transport-stdio": ("malformed",), "jsonrpc": ("conversation",), "tools": ("tool-arguments",)}
+    others = {"transport-stdio": ("malformed",), "jsonrpc": ("conversation",), "content": ("tool-arguments",)}
     return named or others[requirement.partition("/")[0]]
 
 

@@ -24,7 +24,7 @@ CONFORMS = "tools/structured-content-conforms"
 ID = "@id"
 
 MOST_TOOLS = 40
-POSITIVE = 4
+POSITIVE = 5
 """How often a tool's valid arguments get their turn, where each way to break them gets one."""
 ABROAD = 10
 """Calls of one tool that may reach out into the world, unless the user named it."""
@@ -79,19 +79,35 @@ class _Fullest:
         return 1 if limit == 2 else 0
 
 
+class _Share:
+    """The choices of one of the turns for valid arguments: all turns together see every first choice soon."""
+
+    def __init__(self, choices: Choices, slot: int) -> None:
+        self._choices = choices
+        self._slot = slot
+        self._first = True
+
+    def below(self, limit: int) -> int:
+        """See Choices."""
+        if not self._first or limit <= 1:
+            return self._choices.below(limit)
+        self._first = False
+        return (self._choices.below(-(-limit // POSITIVE)) * POSITIVE + self._slot) % limit
+
+
 class ToolArguments:
     """See the module."""
 
     name: ClassVar[str] = "tool-arguments"
     requirements: ClassVar[tuple[str, ...]] = (VALIDATED, EXECUTION, CONFORMS, ONCE)
-    share = 1.0
+    share = 1.5
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._session = bench.session
         self._called: Counter[str] = Counter()
         self._slow: set[str] = set()
-        self._turns: list[tuple[_Tool, Break | None]] = []
+        self._turns: list[tuple[_Tool, Break | int]] = []
         for listed in bench.survey.callable_tools[:MOST_TOOLS]:
             if not isinstance(listed.get("name"), str) or not isinstance(listed.get("inputSchema"), dict):
                 continue
@@ -100,7 +116,7 @@ class ToolArguments:
             except (Unmakeable, RecursionError, TypeError, ValueError, KeyError, AttributeError):
                 continue  # what is wrong with a schema is for others to say
             some = POSITIVE if tool.breaks else 1
-            self._turns += [(tool, None)] * some
+            self._turns += [(tool, slot) for slot in range(some)]
             self._turns += [(tool, what) for what in tool.breaks.values()]
         if not self._turns:
             lacking = "no tool that may be called has an inputSchema for which arguments can be made up"
@@ -128,13 +144,13 @@ class ToolArguments:
             wrong,
             due=True,
             illegal=illegal,
-            about={"tool": name, "valid": valid, "keyword": what.keyword if what is not None else ""},
+            about={"tool": name, "valid": valid, "keyword": what.keyword if isinstance(what, Break) else ""},
         )
 
-    def _arguments(self, tool: _Tool, what: Break | None, choices: Choices) -> tuple[Json, str]:
-        if what is None:
+    def _arguments(self, tool: _Tool, what: Break | int, choices: Choices) -> tuple[Json, str]:
+        if isinstance(what, int):
             try:
-                arguments = tool.maker.value(("", tool.schema), choices)
+                arguments = tool.maker.value(("", tool.schema), _Share(choices, what))
             except Unmakeable:
                 return tool.good, ""
             return arguments if tool.validator.is_valid(arguments) else tool.good, ""

@@ -90,7 +90,7 @@ class InvalidParams:
         message["id"] = ID
         member = str(what.place[1])
         unseen = member in UNSEEN
-        optional = member not in self._required(method)
+        optional = member not in self._required(method) or not _there({"params": good}, what.place)
         # The params of a subscription that is accepted have no answer before it ends.
         due = not unseen and isinstance(message["params"], dict) and method.name != "subscriptions/listen"
         about = {"method": method.name, "unseen": unseen or not due, "optional": optional}
@@ -185,6 +185,15 @@ def _about_era(what: Break) -> bool:
     if what.place[1:2] != ("_meta",):
         return False
     return len(what.place) == 2 or str(what.place[2]).startswith(META + "proto") or "client" in str(what.place[2])
+
+
+def _there(value: Json, place: tuple[str | int, ...]) -> bool:
+    """Whether there is something at a place."""
+    for step in place:
+        if not isinstance(value, dict) or step not in value:
+            return False
+        value = value[step]
+    return True
 
 
 def good_params(survey: Survey) -> dict[str, dict[str, Json]]:

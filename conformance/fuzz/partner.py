@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 
 from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
@@ -45,6 +45,7 @@ class Partner:
         self.most = most
         self.slowest = 0.0
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
+        self._issued: deque[str] = deque(maxlen=400)
         self._usual: Counter[tuple[str, str]] = Counter()
         self._fresh = True
         self._ours = [bench.session]
@@ -254,13 +255,12 @@ class Partner:
         reply = Reply(heard[0], calls=calls, frames=heard, findings=self._found(known))
         reply.answers = [frame for call in calls for frame in call.answers]
         own = {frame.number for call in (*calls, sentinel) for frame in call.answers}
-        first = min(identifiers)
         for frame in heard:
             message = frame.message
             if frame.channel == "stdout" and isinstance(message, dict) and "method" not in message:
                 identifier = message.get("id")
                 # A response to something that was sent before may come late, or when it is cancelled.
-                if frame.number not in own and not _late(identifier, first):
+                if frame.number not in own and not (is_id(identifier) and id_key(identifier) in self._issued):
                     reply.strays.append(frame)
         if not sentinel.answers:
             ended = session.ended
@@ -272,6 +272,7 @@ class Partner:
             _drop(session)
         elif session.alive:
             self._cancel([call for call in calls if not call.answers])
+        self._issued.extend(id_key(call.id) for call in (*calls, sentinel))
         session.forget([*calls, sentinel])
         return reply
 
@@ -339,14 +340,6 @@ def _drop(session: Session) -> None:
     """End the server of a session at once: it may hang, and how it goes says nothing."""
     if session.ending is None:
         session.ending = session.transport.close(hurry=True)
-
-
-def _late(identifier: object, first: int) -> bool:
-    """Whether an id is that of something sent before the id `first` was given."""
-    digits = "".join(filter(str.isdigit, str(identifier)))[-9:]
-    return (
-        is_id(identifier) and digits.isdigit() and any(0 < int(digits[-n:]) < first for n in range(1, len(digits) + 1))
-    )
 
 
 def same_id(identifier: object, call: Call) -> bool:

@@ -22,12 +22,31 @@ Place = tuple[str | int, ...]
 DEEPEST = 6
 PLAIN = "ab1 "
 ODD = "é世😀\u0000\u2028\ud7ff\\\"'<&%\u202e\ufeff\n\t"
-LENGTHS = (1, 2, 16, 255, 256, 1_000, 4_096, 70_000)
-INTEGERS = (
-    *(0, 1, 2, -1, 7, 255, 256, 32_767, 65_536, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1),
-    *(2**32, 2**53 - 1, 2**53, 2**53 + 1, -(2**53), 2**63 - 1, 2**63, -(2**63), 2**64, 10**30),
+SHAPES: tuple[str, ...] = (
+    *(
+        "",
+        "x",
+        "\u0000",
+        "😀",
+        "é世",
+        '"\\',
+        "\n\r\t",
+        "\u2028\u2029",
+        "%s%n{0}$",
+        "<&'>`",
+        "\ufeff\ufffd",
+        "\u202e",
+        " ",
+        "-1",
+    ),
+    *("x" * length for length in (255, 256, 4_096, 65_536, 70_000)),
 )
-NUMBERS = (0.5, -0.5, 1.5, 0.1, 1e-7, 1e15, 1e21, 1e-300, 1.7e308, -1e100, 1.0, 0.30000000000000004)
+"""Texts that are tried as they are; beside them made-up ones."""
+INTEGERS = (
+    *(0, 1, -1, 2**31 - 1, 2**31, -(2**31) - 1, 2**32, 2**53 - 1, 2**53 + 1),
+    *(2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**30),
+)
+NUMBERS = (0.5, -0.5, 0.1, 1e-7, 1e21, 1.7e308, -1.7e308)
 FORMATS: dict[str, tuple[str, ...]] = {
     "date": ("2025-01-01", "2024-02-29"),
     "date-time": ("2025-01-01T00:00:00Z", "2024-02-29T23:59:59.123+14:00"),
@@ -370,9 +389,8 @@ def _string(parts: list[Part], choices: Choices) -> str:
             raise Unmakeable("an argument is an address")
     least = max((int(schema.get("minLength", 0)) for _, schema in parts), default=0)
     most = min((int(schema.get("maxLength", 10**6)) for _, schema in parts), default=10**6)
-    made = text(choices, one_of(choices, (PLAIN, ODD)), 6)
-    if choices.below(6) == 5:
-        made = (made or "x") * one_of(choices, LENGTHS)
+    shape = choices.below(len(SHAPES) + 3)
+    made = SHAPES[shape] if shape < len(SHAPES) else text(choices, one_of(choices, (PLAIN, ODD)), 6)
     return made.ljust(least, "x")[:most]
 
 

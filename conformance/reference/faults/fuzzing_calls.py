@@ -225,7 +225,7 @@ FAULTS = (
     ),
     _row(
         "astral-text-unwrapped",
-        "tools/call-result-shape",
+        "content/known-types",
         "a text beyond the Basic Multilingual Plane is returned as it is, in no block",
         on_tool("echo", _astral),
     ),
