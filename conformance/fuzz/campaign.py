@@ -90,8 +90,8 @@ class _Player:
         newest = max((d for d in bench.spoken if (d >= "2026") == (bench.session.revision.date >= "2026")), default="")
         share = campaign.share / (1 if newest in ("", bench.session.revision.date) else 4)
         share /= 1 if bench.session.transport.name == "stdio" else 3
-        self.planned = max(campaign.kinds, round(bench.fuzzing.examples * share)) if bench.fuzzing.examples > 1 else 1
-        self.planned = min(self.planned, bench.fuzzing.examples)
+        wanted = bench.fuzzing.examples
+        self.planned = min(max(campaign.kinds, round(wanted * share)), round(wanted * max(1.0, campaign.share)))
         self.causes: dict[tuple[str, str], _Cause] = {}
         self.held: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
