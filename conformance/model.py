@@ -140,6 +140,13 @@ class Fuzzing:
     seconds: float = 10.0
     seed: int = 0
 
+    @property
+    def words(self) -> list[str]:
+        """The options of the command line that say so, as far as they are needed."""
+        usual = Fuzzing()
+        pairs = (("--fuzz", self.examples, usual.examples), ("--seed", self.seed, usual.seed))
+        return [word for option, value, default in pairs if value != default for word in (option, str(value))]
+
 
 class Frame(NamedTuple):
     """One message as it went over the wire. A tuple, because two are made for each request.

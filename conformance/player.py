@@ -50,6 +50,8 @@ class _Player:
         self.session: Session = bench.session
         self.probes = probes
         self.saved: dict[str, Json] = {}
+        self.closing: Call | None = None
+        """The sentinel that closed a step of raw bytes."""
 
     def step(self, step: Step) -> None:
         start = self.session.position
@@ -90,7 +92,7 @@ class _Player:
             return self._http(step)
         else:
             calls = session.raw(_bytes(step.raw, step.raw64), headers=step.headers)
-            session.hear_out()
+            self.closing = session.hear_out()
             return calls[0] if calls else None
         return None
 
@@ -188,11 +190,13 @@ class _Player:
     def _judge_silence(self, expectation: Expectation, start: int) -> None:
         sentinel = self.session.hear_out()
         key = sentinel.sent.number if sentinel else self.session.position
+        closing = {answer.number for answer in self.closing.answers} if self.closing else set()
         responses = [
             frame
             for frame in self._heard(start)
             if isinstance(frame.message, dict)
             and "method" not in frame.message
+            and frame.number not in closing
             and (sentinel is None or frame.number not in {answer.number for answer in sentinel.answers})
             and (frame.number < key or frame.message.get("id") != (sentinel.id if sentinel else None))
         ]

@@ -368,10 +368,7 @@ class Runner:
         if options.limits.answer != Limits().answer:
             words += ["--timeout", f"{options.limits.answer:g}"]
         if case.startswith(f"{CAMPAIGNS}/"):
-            drawn = ((str(options.fuzzing.examples), "--fuzz"), (str(options.fuzzing.seed), "--seed"))
-            defaults = (str(Fuzzing().examples), str(Fuzzing().seed))
-            for (value, option), default in zip(drawn, defaults, strict=True):
-                words += [option, value] if value != default else []
+            words += options.fuzzing.words
         # Values may be secret: a shell that has the variable fills it in.
         given = "".join(f'--env {shlex.quote(name)}="${name}" ' for name in target.env)
         given += "".join(f"--header {shlex.quote(name + ': …')} " for name in target.headers)

@@ -275,11 +275,9 @@ class Session:
     def forget(self, calls: Iterable[Call]) -> None:
         """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
         for call in calls:
-            key = id_key(call.id)
-            self.calls.pop(key, None)
-            self._waiting.pop(key, None)
-            if call.sent.exchange is not None:
-                self._by_exchange.pop(call.sent.exchange, None)
+            self.calls.pop(id_key(call.id), None)
+            self._waiting.pop(id_key(call.id), None)
+            self._by_exchange.pop(call.sent.exchange or 0, None)
 
     def new_id(self) -> int:
         """An id not used yet in this session."""

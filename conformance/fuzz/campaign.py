@@ -26,7 +26,7 @@ RESTART_SECONDS = 4.0
 SHRINK_RESTARTS = 20
 """Servers started anew while the examples of one cause are made smaller."""
 SHRINK_TRIES = 150
-SHRINK_SECONDS = 3.0
+SHRINK_SECONDS = 5.0
 MOST_SILENCES = 4
 """Times that the server stops answering before a campaign looks no further."""
 ENOUGH = 2
@@ -210,7 +210,9 @@ class _Player:
 
     def _report(self, cause: _Cause) -> None:
         self.partner.most = self.partner.restarts + SHRINK_RESTARTS
+        self.partner.hurried = True
         example = self._shrunk(cause)
+        self.partner.hurried = False
         self.partner.most = self.partner.restarts + 4
         for candidate in (example,) if example is cause.example else (example, cause.example):
             again = self._again(candidate, cause.breach.cause, fresh=True, full=True)

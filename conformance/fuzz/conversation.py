@@ -13,7 +13,7 @@ from conformance.fuzz.choices import Choices, one_of, text
 from conformance.fuzz.example import DIED, HUNG, Breach, Example, Reply
 from conformance.fuzz.params import NEEDS, good_params
 from conformance.fuzz.schema_values import ODD, PLAIN
-from conformance.messages import MAY_TAKE_LONG, encode
+from conformance.messages import MAY_TAKE_LONG, Call, encode
 from conformance.model import Json, Severity
 from conformance.probes import Bench
 from conformance.wire_schemas import for_revision
@@ -112,27 +112,27 @@ class Conversation:
             message = "after legal messages the server answers nothing any more"
             return Breach(ONCE, message, "a response", reply.why, reply.frames, ceiling, {"alive": True})
         if reply.strays:
-            nameless = reply.strays[0].message.get("id") is None and b'"notifications/' in example.data
-            return Breach(
-                SILENT if nameless else ECHOED,
-                "a notification is answered" if nameless else "a response has an id that no request has",
-                "no response to a notification" if nameless else "the id of a request",
-                encode(reply.strays[0].message).decode("utf-8", "replace")[:200],
-                reply.frames,
-                ceiling,
-                {"nothing": True} if nameless else {"response": {"jsonrpc": "2.0"}},
-            )
+            return self._stray(example, reply, open_calls, ceiling)
         if open_calls and not example.about["extreme"]:
             first = open_calls[0]
             if first.head is not None and (first.head.status or 200) >= 400:
                 return ""
             message = f"{first.method} is not answered"
-            expect: dict[str, Json] = {"response": {"jsonrpc": "2.0"}}
-            requests = [i for i, line in enumerate(example.script) if b'"notifications/' not in line]
-            step = requests[reply.calls.index(first)]
+            expect, step = _answered(example, reply, first)
             lost = first.lost or "no answer"
             return Breach(ONCE, message, "exactly one response", lost, reply.frames, None, expect, step)
         return ONCE
+
+    def _stray(self, example: Example, reply: Reply, lacking: list[Call], ceiling: Severity | None) -> Breach:
+        """A response to nothing: to a notification, or to a request under another id."""
+        shown = encode(reply.strays[0].message).decode("utf-8", "replace")[:200]
+        if not lacking and reply.strays[0].message.get("id") is None and b'"notifications/' in example.data:
+            expect, step = {"nothing": True}, len(example.script) - 1
+            message, expected = "a notification is answered", "no response to a notification"
+            return Breach(SILENT, message, expected, shown, reply.frames, ceiling, expect, step)
+        expect, step = _answered(example, reply, lacking[0]) if lacking else ({"alive": True}, -1)
+        message, expected = "a response has an id that no request has", "the id of a request"
+        return Breach(ECHOED, message, expected, shown, reply.frames, ceiling, expect, step)
 
     # -- messages
 
@@ -216,6 +216,12 @@ class Conversation:
 
     def _cancel_earlier(self, choices: Choices, number: int) -> Json:
         return self._cancelled(f"@id{1 + choices.below(3)}", choices)
+
+
+def _answered(example: Example, reply: Reply, call: Call) -> tuple[dict[str, Json], int]:
+    """What a case expects of a request of the script, and in which line it stands."""
+    requests = [i for i, line in enumerate(example.script) if b'"notifications/' not in line]
+    return {"response": {"jsonrpc": "2.0"}}, requests[reply.calls.index(call)]
 
 
 _NUMBER = re.compile(rb'"(?:@big(-?[0-9]*))?@id([0-9]+)"')

@@ -19,6 +19,8 @@ KEPT = 2000
 """Frames that the trace of such a session keeps."""
 LEAST_PATIENCE = 1.0
 MOST_PATIENCE = 2.0
+HURRIED = 0.4
+"""Patience while examples are made smaller: what is found small is put to the test with all patience."""
 SLOWER = 10
 """An answer may take that many times as long as the slowest so far before the target counts as hanging."""
 
@@ -44,6 +46,7 @@ class Partner:
         self.restarts = 0
         self.most = most
         self.slowest = 0.0
+        self.hurried = False
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
         self._issued: deque[str] = deque(maxlen=400)
         self._usual: Counter[tuple[str, str]] = Counter()
@@ -55,7 +58,8 @@ class Partner:
     def patience(self) -> float:
         """See the class."""
         measured = SLOWER * max(self.slowest, self.bench.startup / 5)
-        return min(self.session.limits.answer, MOST_PATIENCE, max(LEAST_PATIENCE, measured))
+        most = HURRIED if self.hurried else MOST_PATIENCE
+        return min(self.session.limits.answer, most, max(LEAST_PATIENCE, measured))
 
     def close(self) -> None:
         """End all servers; nobody judges how they go, after what they were sent."""

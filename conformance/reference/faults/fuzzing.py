@@ -298,7 +298,7 @@ FAULTS = (
     _line("id-blanks-lost", f"{ECHOED} {ONCE}", "blanks in an id are lost", _changed_ids(lambda i: i.replace(" ", ""))),
     _line("long-id-cut", f"{ECHOED} {ONCE}", "an id is cut off after 255 characters", _changed_ids(lambda i: i[:255])),
     _line(
-        "id-in-ascii",
+        "id-loses-script",
         f"{ECHOED} {ONCE}",
         "an id loses what is not ASCII",
         _changed_ids(lambda i: i.encode("ascii", "replace").decode()),
