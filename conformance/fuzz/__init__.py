@@ -6,6 +6,7 @@ make smaller.
 
 from __future__ import annotations
 
+import threading
 from importlib import import_module
 
 from conformance.probes import Bench, Probe
@@ -25,12 +26,18 @@ TABLE = (
 """Name, module and class in this package, the requirements that it may judge besides the invariants'."""
 
 
+_importing = threading.Lock()
+"""Held by the one thread that imports: where imports rewrite what they load, as in pytest, two at once crash Python."""
+
+
 def _campaign(name: str, place: str, requirements: str) -> Probe:
     def run(bench: Bench) -> None:
-        from conformance.fuzz.campaign import play
-
         module, _, kind = place.partition(".")
-        play(bench, getattr(import_module(f"conformance.fuzz.{module}"), kind))
+        with _importing:
+            from conformance.fuzz.campaign import play
+
+            campaign = getattr(import_module(f"conformance.fuzz.{module}"), kind)
+        play(bench, campaign)
 
     return Probe(f"fuzz.{name}", tuple(requirements.split()), run, illegal=True)
 
