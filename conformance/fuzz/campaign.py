@@ -252,7 +252,7 @@ class _Player:
         """The breach, if it comes back after all that was said before it."""
         try:
             self.partner.repeat([frame.data for frame in cause.trace if frame.origin == "us"])
-            return self._again(cause.example, cause.breach.cause)
+            return self._again(cause.example, cause.breach.cause, full=True)
         except (Tired, NotSpoken, StartError):
             return None
 

@@ -93,6 +93,8 @@ class InvalidParams:
         optional = member not in self._required(method) or not _there({"params": good}, what.place)
         # The params of a subscription that is accepted have no answer before it ends.
         due = not unseen and isinstance(message["params"], dict) and method.name != "subscriptions/listen"
+        # What null means for a member that may be absent is a matter of taste: many take it for absent.
+        unseen = unseen or (optional and ": null, " in wrong)
         about = {"method": method.name, "unseen": unseen or not due, "optional": optional}
         return Example(encode(message), f"{method.name} {member}", f"{method.name}, {wrong}", due=due, about=about)
 
