@@ -22,6 +22,7 @@ CallTools = Literal["none", "safe", "all"]
 FailOn = Literal["violation", "warning", "advice"]
 
 TARGET, CHOICE, CARE, REPORTS = "The server", "What is tested", "Care and patience", "Reports and exit status"
+FUZZING = "Generated frames"
 
 Only = Annotated[
     list[str] | None,
@@ -49,6 +50,16 @@ Profiles = Annotated[
         help="Advise on what these clients need: claude, vscode, openai, gemini, cursor; registry: on what "
         "directories of servers do. Repeatable.",
         rich_help_panel=CHOICE,
+    ),
+]
+Fuzz = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=1_000_000,
+        metavar="N",
+        help="How many frames each campaign generates; 0: none.  [default: 300]",
+        rich_help_panel=FUZZING,
     ),
 ]
 Verbose = Annotated[
@@ -159,6 +170,28 @@ def run(  # noqa: PLR0913 - one parameter for each option
         typer.Option(metavar="DIR", help="Test the cases of your own in this folder too.", rich_help_panel=CHOICE),
     ] = None,
     profile: Profiles = None,
+    fuzz: Fuzz = None,
+    fuzz_time: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="How long a campaign may last.  [default: 10]",
+            rich_help_panel=FUZZING,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Other seeds, other frames.  [default: 0]", rich_help_panel=FUZZING),
+    ] = None,
+    save_cases: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write what the campaigns found to DIR/found.yaml, as cases that show it again.",
+            rich_help_panel=FUZZING,
+        ),
+    ] = None,
     call_tools: Annotated[
         CallTools | None,
         typer.Option(
@@ -262,20 +295,23 @@ def run(  # noqa: PLR0913 - one parameter for each option
             "jobs": jobs,
             "start-timeout": start_timeout,
             "timeout": timeout,
+            "fuzz": fuzz,
+            "fuzz-time": fuzz_time,
+            "seed": seed,
             "fail-on": "warning" if strict and fail_on in (None, "violation") else fail_on,
         }
         tested, options = settle(said, file)
         asked = {"json": json, "junit": junit, "trace": trace, "snapshot": snapshot}
         files = {kind: path for kind, path in asked.items() if path}
         servers = configured(config, name or ()) if config else tested
-        plan = Plan(servers, replace(options, trace=trace is not None), files, verbose)
+        plan = Plan(servers, replace(options, trace=trace is not None), files, verbose, save_cases)
     except WrongUse as error:
         wrong(str(error))
     _run(plan)
 
 
 @app.command()
-def demo(
+def demo(  # noqa: PLR0913 - one parameter for each option
     fault: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Give the server this fault. Repeatable.")
     ] = None,
@@ -283,6 +319,7 @@ def demo(
     revision: Revisions = None,
     only: Only = None,
     profile: Profiles = None,
+    fuzz: Fuzz = None,
     verbose: Verbose = False,
 ) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
@@ -294,7 +331,8 @@ def demo(
             typer.echo(f"{row['name']:42} {row['text']}")
         return
     try:
-        _, options = settle({"revisions": revision, "only": only, "profiles": profile, "call-tools": "all"}, None)
+        said = {"revisions": revision, "only": only, "profiles": profile, "call-tools": "all", "fuzz": fuzz}
+        _, options = settle(said, None)
         plan = Plan(reference(fault or ()), options, {}, verbose)
     except WrongUse as error:
         wrong(str(error))

@@ -244,3 +244,15 @@ def _answers_at_end(failed: Attempt, asked: Call, begin: Begin, patience: float)
     early = call.done or session.transport.unfinished() or _heard(stage)
     stage.close()
     return bool(call.answers) and not early
+
+
+def untestable(failed: list[Attempt]) -> str:
+    """Why no session could be opened in any revision; one line."""
+    if not failed:
+        return "no revision of the specification was selected that this transport carries"
+    fatal = next((tried for tried in failed if tried.fatal), None)
+    if fatal is not None:
+        return fatal.reason
+    if len(failed) > 1 and all(tried.silent for tried in failed):
+        return f"the server answers neither initialize nor server/discover: {failed[0].lost}"
+    return "; ".join(f"{tried.revision.date}: {tried.reason}" for tried in failed[:2])

@@ -42,12 +42,13 @@ Engine = Runner | Fleet
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be tested, how, and what is to be written: kind of report → file."""
+    """What is to be tested, how, and what is to be written: kind of report → file, and the folder for cases found."""
 
     target: Target | ClientConfig
     options: Options
     files: Mapping[str, Path]
     verbose: bool = False
+    save_cases: Path | None = None
 
 
 def configured(path: str, names: Iterable[str]) -> ClientConfig:
@@ -111,9 +112,22 @@ def carry_out(plan: Plan) -> int:
                 raise WrongUse(f"--{kind}: {path} cannot be written: {error.strerror}") from None
             held.callback(reporter.close)
             files.append(reporter)
+        if plan.save_cases is not None:
+            files.append(_found_cases(plan.save_cases))
         terminal = TerminalReporter(plan.verbose)
         held.callback(terminal.close)
         return _report(engine, Mask(plan.target.secrets), terminal, files)
+
+
+def _found_cases(folder: Path) -> Reporter:
+    from conformance.reporters.found_cases import FoundCases, Occupied
+
+    try:
+        return FoundCases(folder)
+    except Occupied as error:
+        raise WrongUse(f"--save-cases: {error}") from None
+    except OSError as error:
+        raise WrongUse(f"--save-cases: {folder} cannot be written: {error.strerror}") from None
 
 
 def _report(engine: Engine, mask: Mask, terminal: Reporter, files: list[Reporter]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from conformance.model import Finding, Frame, Severity
+from conformance.model import Finding, Frame, Severity, Tally
 
 MAX_FINDINGS_EACH = 5
 """Findings kept for one requirement in one unit; further ones only raise the count of the last."""
@@ -25,6 +25,7 @@ class Ledger:
         self.absent: dict[str, str] = {}
         self.broken: dict[str, str] = {}
         self.histories: list[tuple[Frame, ...]] = []
+        self.tallies: list[Tally] = []
 
     def held(self, requirement: str) -> None:
         """`requirement` was put to the test in the present case and held."""
@@ -68,6 +69,12 @@ class Ledger:
             return
         self.findings.append(Finding(requirement, case, message, expected, actual, proof, ceiling))
 
+    def found(self, finding: Finding) -> None:
+        """A finding that is complete already, confirmed or not."""
+        if not self.sealed:
+            self.tested.setdefault(finding.requirement, set()).add(finding.case)
+            self.findings.append(finding)
+
     def inconclusive(self, requirement: str, why: str) -> None:
         """`requirement` was claimed but could not be put to the test; `why` says what would let it."""
         if not self.sealed:
@@ -97,7 +104,7 @@ class Ledger:
             return
         kept: list[Finding] = []
         for finding in self.findings:
-            if finding.case == case:
+            if finding.case == case and finding.confirmed is None:
                 again = finding.requirement in back
                 frames = finding.frames if again else self.led_to(finding)
                 finding = replace(finding, confirmed=again, frames=frames)
@@ -119,6 +126,7 @@ class Ledger:
 
     def merge(self, other: Ledger) -> None:
         """Take over all that `other` has written down; like findings become one."""
+        self.tallies += other.tallies
         for theirs in other.findings:
             key = (theirs.requirement, theirs.message, theirs.ceiling)
             for i, mine in enumerate(self.findings):

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from conformance import events
-from conformance.model import Finding, Frame, Judged, Report, Run, Target
+from conformance.model import Finding, Frame, Judged, Report, Run, Tally, Target
 from conformance.survey import Survey
 
 SHORTEST = 4
@@ -24,9 +24,10 @@ CUT = "…"
 
 _SPOKEN: Mapping[type, tuple[str, ...]] = {
     Target: ("command", "url", "cwd", "env", "headers"),
-    Run: ("server", "capabilities", "verdicts"),
+    Run: ("server", "capabilities", "verdicts", "tallies"),
+    Tally: ("note",),
     Judged: ("reason", "findings", "reproduce"),
-    Finding: ("message", "expected", "actual", "frames", "diagnosis", "hint"),
+    Finding: ("message", "expected", "actual", "frames", "diagnosis", "hint", "replay"),
     Report: ("target", "runs", "notes", "problem", "problems"),
     events.Started: ("target",),
     events.Noted: ("text",),

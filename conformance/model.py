@@ -137,6 +137,22 @@ class Limits:
     shutdown: float = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Fuzzing:
+    """How much the campaigns try: `examples` each (0 switches them off), in about `seconds` each, drawn with `seed`."""
+
+    examples: int = 300
+    seconds: float = 10.0
+    seed: int = 0
+
+    @property
+    def words(self) -> list[str]:
+        """The options of the command line that say so, as far as they are needed."""
+        usual = Fuzzing()
+        pairs = (("--fuzz", self.examples, usual.examples), ("--seed", self.seed, usual.seed))
+        return [word for option, value, default in pairs if value != default for word in (option, str(value))]
+
+
 class Frame(NamedTuple):
     """One message as it went over the wire. A tuple, because two are made for each request.
 
@@ -168,6 +184,7 @@ class Finding:
     `ceiling` softens the severity that level and basis give; it never hardens it. `confirmed` is None until the
     case has been put to the test again, alone, on a fresh server. `occurrences` counts like findings folded into
     this one. `diagnosis` says what probably is behind it and `hint` how to mend that; empty if nothing is known.
+    `replay` is a case, as in a case file, that shows it again without Hypothesis; empty if there is none.
     """
 
     requirement: str
@@ -181,6 +198,7 @@ class Finding:
     occurrences: int = 1
     diagnosis: str = ""
     hint: str = ""
+    replay: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +222,24 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """What one campaign did: `frames` of the `planned` ones were sent, and how many were answered how.
+
+    `answers` has as keys error codes as text, "result", "silence", "death" and the like. `restarts` counts the servers
+    started anew; `note` says why fewer frames were sent than planned.
+    """
+
+    campaign: str
+    frames: int
+    planned: int
+    answers: Mapping[str, int]
+    restarts: int
+    seed: int
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One revision over one transport: what was learned about each requirement put to the test.
 
@@ -218,6 +254,7 @@ class Run:
     verdicts: tuple[Judged, ...]
     seconds: float
     name: str = ""
+    tallies: tuple[Tally, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from conformance.answers import Given
-from conformance.model import Limits, Severity
+from conformance.model import Fuzzing, Limits, Severity
 from conformance.own import Own
 from conformance.survey import CallPolicy, Samples
 
@@ -53,5 +53,6 @@ class Options:
     answers: Given = field(default_factory=Given)
     softened: Mapping[str, Severity] = field(default_factory=dict)
     own: Own = field(default_factory=Own)
+    fuzzing: Fuzzing = field(default_factory=Fuzzing)
     named_by: tuple[str, ...] = ()
     shared: bool = False

@@ -10,7 +10,7 @@ from conformance.expect import ABSENT, Mismatch, match, render
 from conformance.model import Frame, Json
 from conformance.probes import Bench, Probe
 from conformance.probes.outcome import UNANSWERED
-from conformance.session import MAY_TAKE_LONG, Call, How, Session, encode
+from conformance.session import MAY_TAKE_LONG, Call, How, Session, encode, id_key
 from conformance.survey import Unavailable, pick
 
 
@@ -50,6 +50,8 @@ class _Player:
         self.session: Session = bench.session
         self.probes = probes
         self.saved: dict[str, Json] = {}
+        self.closing: Call | None = None
+        """The sentinel that closed a step of raw bytes."""
 
     def step(self, step: Step) -> None:
         start = self.session.position
@@ -90,7 +92,7 @@ class _Player:
             return self._http(step)
         else:
             calls = session.raw(_bytes(step.raw, step.raw64), headers=step.headers)
-            session.hear_out()
+            self.closing = session.hear_out()
             return calls[0] if calls else None
         return None
 
@@ -154,6 +156,9 @@ class _Player:
         if call is not None and call.answers:
             self._compare(expectation, call.response, call.proof)
             return
+        if call is None and (stray := self._stray(start)) is not None:
+            self._compare(expectation, stray.message, (*self._ours(start)[:1], stray))
+            return
         proof = self._frames(start) if call is None else call.proof
         status = call.head.status if call is not None and call.head is not None else None
         if match(expectation.pattern, ABSENT, self.saved) is None or expectation.silence == "allowed":
@@ -185,11 +190,13 @@ class _Player:
     def _judge_silence(self, expectation: Expectation, start: int) -> None:
         sentinel = self.session.hear_out()
         key = sentinel.sent.number if sentinel else self.session.position
+        closing = {answer.number for answer in self.closing.answers} if self.closing else set()
         responses = [
             frame
             for frame in self._heard(start)
             if isinstance(frame.message, dict)
             and "method" not in frame.message
+            and frame.number not in closing
             and (sentinel is None or frame.number not in {answer.number for answer in sentinel.answers})
             and (frame.number < key or frame.message.get("id") != (sentinel.id if sentinel else None))
         ]
@@ -220,6 +227,15 @@ class _Player:
         )
 
     # -- looking back
+
+    def _stray(self, start: int) -> Frame | None:
+        """The response to a frame that is no request as far as we can tell: one with the id of no other."""
+        for frame in self._heard(start):
+            message = frame.message
+            response = isinstance(message, dict) and bool(message.keys() & {"result", "error"})
+            if response and id_key(message.get("id")) not in self.session.calls:
+                return frame
+        return None
 
     def _heard(self, start: int) -> list[Frame]:
         return [frame for frame in self.session.since(start) if frame.origin == "target"]

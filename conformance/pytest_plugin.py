@@ -33,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--mcp-skip", metavar="PATTERN", action="append", default=[], help="as mcp-conform --skip")
     group.addoption("--mcp-call-tools", choices=("none", "safe", "all"), help="tools that may be called (safe)")
     group.addoption("--mcp-timeout", metavar="SECONDS", type=float, help="how long an answer may take (10)")
+    group.addoption("--mcp-fuzz", metavar="N", type=int, help="frames of each fuzz campaign (300); 0: none")
     group.addoption("--mcp-strict", action="store_true", help="warnings fail too")
 
 
@@ -75,6 +76,7 @@ class Conformance(pytest.Collector):
             "skip": option("--mcp-skip"),
             "call-tools": option("--mcp-call-tools"),
             "timeout": option("--mcp-timeout"),
+            "fuzz": option("--mcp-fuzz"),
         }
         named = option("--mcp-target")
         try:

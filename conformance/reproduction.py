@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from conformance.model import Limits, Target
 from conformance.options import Options
+from conformance.selection import CAMPAIGNS
 
 
 def command(target: Target, options: Options, revision: str, selection: str) -> str:
@@ -31,6 +32,8 @@ def command(target: Target, options: Options, revision: str, selection: str) -> 
         words += ["--cwd", target.cwd]
     if options.limits.answer != Limits().answer:
         words += ["--timeout", f"{options.limits.answer:g}"]
+    if selection.startswith(f"{CAMPAIGNS}/"):
+        words += options.fuzzing.words
     # Values may be secret: a shell that has the variable fills it in.
     named = set() if options.named_by else {*target.env, *target.headers}
     given = "".join(f'--env {shlex.quote(name)}="${name}" ' for name in target.env if name in named)

@@ -15,7 +15,7 @@ from conformance import events
 from conformance.cases import Case, near
 from conformance.checks import cases, checks, judged_by_invariants, probes
 from conformance.connections import Connections
-from conformance.detection import Attempt, attempts, discard, judge_offers
+from conformance.detection import Attempt, attempts, discard, judge_offers, untestable
 from conformance.folklore import explained, of_problem
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
@@ -35,7 +35,7 @@ from conformance.profiles import rules as profiles
 from conformance.reproduction import command
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
-from conformance.selection import Selection, SelectionError, select
+from conformance.selection import Selection, SelectionError, select, without_campaigns
 from conformance.session import NotSpoken, Session
 from conformance.survey import CallPolicy, Survey
 from conformance.transports import StartError
@@ -179,7 +179,7 @@ class Runner:
             self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
         insisted = [d for d in options.revisions if d != "newest" and d not in spoken]
         if not spoken:
-            self._problem = _untestable(failed)
+            self._problem = untestable(failed)
         elif insisted:
             self._problem = f"the server does not speak {', '.join(insisted)}"
 
@@ -199,6 +199,7 @@ class Runner:
             self.options.policy,
             self.options.samples,
             startup=tried.seconds,
+            fuzzing=self.options.fuzzing,
             server=session.server,
             main=tried.stage,
         )
@@ -273,7 +274,12 @@ class Runner:
         todo: list[Callable[[], object]] = []
         known = {case.id: case for case in self.selection.cases}
         for state in self._states:
-            failed = {f.case for ledger in state.ledgers for f in ledger.findings if self._reported(f)}
+            failed = {
+                f.case
+                for ledger in state.ledgers
+                for f in ledger.findings
+                if f.confirmed is None and self._reported(f)  # a campaign has put its own to the test again
+            }
             for identifier in sorted(failed):
                 todo.append(self._again(state, identifier, known.get(identifier)))
         if not todo:
@@ -340,6 +346,7 @@ class Runner:
             tuple(verdicts),
             sum(state.seconds.values()),
             self.target.name,
+            tuple(ledger.tallies),
         )
 
     def _reportable(self, state: State) -> Iterator[Requirement]:
@@ -374,7 +381,7 @@ class Runner:
 
     def _select(self) -> Selection:
         try:
-            return select(
+            selected = select(
                 self.cases,
                 self.requirements,
                 self.options.only,
@@ -382,6 +389,7 @@ class Runner:
                 invariant=judged_by_invariants(),
                 extra=SESSION_CASES,
             )
+            return selected if self.options.fuzzing.examples else without_campaigns(selected)
         except SelectionError as error:
             raise UsageError(str(error)) from None
 
@@ -410,14 +418,3 @@ class _Tracer:
 
 def _tell_nobody(case: str, outcome: str, seconds: float) -> None:
     """Confirmation is not news."""
-
-
-def _untestable(failed: list[Attempt]) -> str:
-    if not failed:
-        return "no revision of the specification was selected that this transport carries"
-    fatal = next((tried for tried in failed if tried.fatal), None)
-    if fatal is not None:
-        return fatal.reason
-    if len(failed) > 1 and all(tried.silent for tried in failed):
-        return f"the server answers neither initialize nor server/discover: {failed[0].lost}"
-    return "; ".join(f"{tried.revision.date}: {tried.reason}" for tried in failed[:2])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from conformance.cases import Case, near
+
+CAMPAIGNS = "fuzz"
+"""The area of the cases that play campaigns."""
 
 
 class SelectionError(Exception):
@@ -60,6 +63,14 @@ def select(
     if not report:
         raise SelectionError("the patterns leave nothing to test")
     return Selection(played, report)
+
+
+def without_campaigns(selection: Selection) -> Selection:
+    """The same without the fuzz campaigns. Raises SelectionError if they were all of it."""
+    played = tuple(case for case in selection.cases if case.area != CAMPAIGNS)
+    if selection.cases and not played:
+        raise SelectionError("--fuzz 0 leaves nothing to test: only campaigns were asked for")
+    return replace(selection, cases=played)
 
 
 def _judges_only(case: Case, excluded: Iterable[_Meant]) -> bool:

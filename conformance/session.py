@@ -193,7 +193,7 @@ class Session:
         if params is not None:
             message["params"] = params
         frame = self._write(encode(message), message, how)
-        self._await_exchange(frame.exchange)
+        self.await_exchange(frame.exchange, self.limits.answer)
         return frame
 
     def batch(self, messages: list[Json], **how: Unpack[How]) -> list[Call]:
@@ -244,6 +244,21 @@ class Session:
             self._take(self._receive(left))
         return True
 
+    def await_exchange(self, exchange: int | None, seconds: float) -> bool:
+        """Wait until that HTTP exchange is over; whether it was within `seconds`. Over stdio there is none.
+
+        Two POSTs may overtake each other: what is to come after a notification must be sent after it.
+        """
+        if exchange is None:
+            return True
+        self._awaited.add(exchange)
+        deadline = time.monotonic() + seconds
+        while exchange in self._awaited and self.alive and (left := deadline - time.monotonic()) > 0:
+            self._take(self._receive(left))
+        over = exchange not in self._awaited
+        self._awaited.discard(exchange)
+        return over
+
     def listen(self, seconds: float, until: Call | None = None) -> None:
         """Take in whatever comes for `seconds`, or until that call has its answer; it is not given up."""
         deadline = time.monotonic() + seconds
@@ -256,6 +271,13 @@ class Session:
         """We have cancelled `call`: an answer may come or not, and the server counts as free again."""
         call.excused = True
         self._waiting.pop(id_key(call.id), None)
+
+    def forget(self, calls: Iterable[Call]) -> None:
+        """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
+        for call in calls:
+            self.calls.pop(id_key(call.id), None)
+            self._waiting.pop(id_key(call.id), None)
+            self._by_exchange.pop(call.sent.exchange or 0, None)
 
     def new_id(self) -> int:
         """An id not used yet in this session."""
@@ -283,16 +305,6 @@ class Session:
     def _receive(self, seconds: float) -> Arrival | Ended | None:
         self.judge()
         return self.transport.receive(seconds)
-
-    def _await_exchange(self, exchange: int | None) -> None:
-        # Over HTTP two POSTs may overtake each other; what follows a notification must come after it.
-        if exchange is None:
-            return
-        self._awaited.add(exchange)
-        deadline = time.monotonic() + self.limits.answer
-        while exchange in self._awaited and self.alive and (left := deadline - time.monotonic()) > 0:
-            self._take(self._receive(left))
-        self._awaited.discard(exchange)
 
     def _register(self, message: Json, frame: Frame) -> Call:
         call = Call(message["id"], str(message["method"]), message.get("params"), frame)

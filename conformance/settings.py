@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from conformance.answers import Given
-from conformance.model import Limits, Severity, Target
+from conformance.model import Fuzzing, Limits, Severity, Target
 from conformance.options import FailOn, Mention, Options
 from conformance.own import Own, load_own, outcomes
 from conformance.requirements import load
@@ -94,7 +94,7 @@ def _pairs(option: str, texts: Iterable[str] | None, separator: str, form: str) 
 
 def _options(said: Said, file: TargetFile) -> Options:
     """Raises FileError."""
-    settings = file.settings
+    settings, usual = file.settings, Fuzzing()
 
     def chosen(key: str, default: Any) -> Any:
         return said[key] if said.get(key) not in (None, (), []) else settings.get(key, default)
@@ -122,6 +122,7 @@ def _options(said: Said, file: TargetFile) -> Options:
         answers=_answers(settings.get("answers", {})),
         softened=_softened(file),
         own=_own(said.get("cases"), file),
+        fuzzing=Fuzzing(chosen("fuzz", usual.examples), chosen("fuzz-time", usual.seconds), chosen("seed", usual.seed)),
         named_by=() if file is NOTHING or said.get("server") or said.get("url") else ("--target", str(file.path)),
     )
 

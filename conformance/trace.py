@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 
 from conformance.model import Frame
 
@@ -14,10 +15,11 @@ KEPT_BYTES = 64 * 1024
 
 
 class Trace:
-    """Iterates over the frames kept; `position` is the number of the next one."""
+    """Iterates over the frames kept; `position` is the number of the next one, `most` how many are kept."""
 
     def __init__(self) -> None:
         self.position = 0
+        self.most = MAX_FRAMES
         self._frames: deque[Frame] = deque()
         self._bytes = 0
 
@@ -26,7 +28,8 @@ class Trace:
 
     def since(self, number: int) -> Iterator[Frame]:
         """The frames kept from frame `number` on."""
-        return (frame for frame in self._frames if frame.number >= number)
+        skipped = max(0, len(self._frames) - (self.position - number))
+        return (frame for frame in islice(self._frames, skipped, None) if frame.number >= number)
 
     def keep(self, frame: Frame) -> None:
         """Add a frame; the oldest ones make room."""
@@ -35,5 +38,5 @@ class Trace:
             frame = frame._replace(data=frame.data[:KEPT_BYTES], message=None)
         self._frames.append(frame)
         self._bytes += len(frame.data)
-        while self._bytes > MAX_BYTES or len(self._frames) > MAX_FRAMES:
+        while self._bytes > MAX_BYTES or len(self._frames) > self.most:
             self._bytes -= len(self._frames.popleft().data)

@@ -14,7 +14,7 @@ from conformance.connections import Connections
 from conformance.invariants import Invariant
 from conformance.invariants.wire import SuiteError
 from conformance.ledger import Ledger
-from conformance.model import Json
+from conformance.model import Fuzzing, Json
 from conformance.player import play
 from conformance.probes import Bench, Probe
 from conformance.profiles.checks import Seen
@@ -44,6 +44,7 @@ class State:
     samples: Samples = field(default_factory=Samples)
     spoken: tuple[str, ...] = ()
     startup: float = 1.0
+    fuzzing: Fuzzing = field(default_factory=Fuzzing)
     survey: Survey | None = None
     server: Mapping[str, str] = field(default_factory=dict)
     ledgers: list[Ledger] = field(default_factory=list)
@@ -233,7 +234,8 @@ class _Unit:
 
         survey = self.state.survey or Survey({}, self.state.policy)
         stage.session.header_arguments = survey.header_arguments
-        return Bench(stage.session, survey, self.ledger, connect, self.state.spoken, self.state.startup)
+        state = self.state
+        return Bench(stage.session, survey, self.ledger, connect, state.spoken, state.startup, fuzzing=state.fuzzing)
 
     def _block(self, case: Case, why: str) -> None:
         for requirement in case.requirements:

@@ -142,6 +142,13 @@ class WireSchemas:
             pass  # lone surrogates cannot pass into jsonschema-rs; jsonschema decides alone
         return _explain(self._explaining_validator(type_ref), document, type_ref.partition("#")[2])
 
+    def admits(self, type_ref: str, document: object) -> bool:
+        """Whether a parsed JSON document is a `type_ref`, without a word why not."""
+        try:
+            return self._fast_validator(type_ref).is_valid(document)
+        except ValueError:
+            return not self.problems(type_ref, document)
+
     @cached_property
     def _index(self) -> dict[str, dict[str, Any]]:
         return cast(dict[str, dict[str, Any]], json.loads((self._directory / "index.json").read_bytes()))

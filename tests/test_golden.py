@@ -16,7 +16,7 @@ import pytest
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "reports" / "example"
 SERVER = f"{sys.executable} -m conformance.reference --fault structured-content-wrong"
-OPTIONS = ["--call-tools", "all", "--revision", "2025-11-25", "--only", "tools"]
+OPTIONS = ["--call-tools", "all", "--revision", "2025-11-25", "--only", "tools", "--fuzz", "0"]
 FILES = ("report.json", "junit.xml", "terminal.txt")
 
 MASKS = (

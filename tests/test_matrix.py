@@ -16,7 +16,8 @@ import pytest
 
 from conformance.checks import checks
 from conformance.folklore import table
-from conformance.model import Limits, Report, Target, Verdict
+from conformance.fuzz import TABLE
+from conformance.model import Fuzzing, Limits, Report, Target, Verdict
 from conformance.options import Options
 from conformance.requirements import load
 from conformance.revisions import BY_DATE, REVISIONS
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.matrix
 class Fault:
     """A row of the reference server's table."""
 
+    area: str
     name: str
     requirements: tuple[str, ...]
     revisions: tuple[str, ...]
@@ -46,7 +48,8 @@ def faults() -> tuple[Fault, ...]:
     printed = subprocess.run([*REFERENCE, "--list-faults"], capture_output=True, check=True, text=True).stdout
     rows = [json.loads(line) for line in printed.splitlines()]
     return tuple(
-        Fault(r["name"], tuple(r["requirements"]), tuple(r["revisions"]), tuple(r["transports"])) for r in rows
+        Fault(r["area"], r["name"], tuple(r["requirements"]), tuple(r["revisions"]), tuple(r["transports"]))
+        for r in rows
     )
 
 
@@ -54,11 +57,26 @@ EVERYTHING_EVERYWHERE = os.environ.get("MCP_CONFORM_MATRIX") == "full"
 """Whether all that the suite has is run against each fault in each revision, and not in the newest of them only."""
 
 
-def tested(*arguments: str, revisions: tuple[str, ...] = (), http: bool = False, only: tuple[str, ...] = ()) -> Report:
+CAMPAIGNS = Fuzzing(seconds=60)
+FEW_FRAMES = Fuzzing(examples=12, seconds=60)
+"""Enough for faults that show on any wrong frame."""
+FOR_CAMPAIGNS = ("fuzzing", "fuzzing_calls")
+"""The areas of faults that only campaigns find; only campaigns are played against them, and them alone."""
+
+
+def tested(
+    *arguments: str,
+    revisions: tuple[str, ...] = (),
+    http: bool = False,
+    only: tuple[str, ...] = (),
+    fuzzing: Fuzzing = FEW_FRAMES,
+) -> Report:
     """What the suite says of the reference server started with `arguments`."""
     url = "http://127.0.0.1:{port}/mcp" if http else ""
     command = (*REFERENCE, *(("--transport", "http", "--port", "{port}") if http else ()), *arguments)
-    options = Options(revisions=revisions, only=only, policy=CallPolicy("all"), limits=LIMITS, confirm=False)
+    options = Options(
+        revisions=revisions, only=only, policy=CallPolicy("all"), limits=LIMITS, confirm=False, fuzzing=fuzzing
+    )
     runner = Runner(Target(command, url), options)
     for _event in runner.run():
         pass
@@ -91,14 +109,33 @@ def cases(report: Report, requirement: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_the_correct_server_has_no_finding_in_any_revision(transport: str) -> None:
-    report = tested(http=transport == "http")
+    report = tested(http=transport == "http", fuzzing=CAMPAIGNS)
     expected = [r.date for r in REVISIONS if transport in r.transports]
     assert [run.revision for run in report.runs] == expected
     assert findings(report) == {}
     assert report.exit == 0
 
 
-@pytest.mark.parametrize("fault", [f for f in faults() if f.requirements[0] in checks()], ids=lambda fault: fault.name)
+def campaigns(requirement: str) -> tuple[str, ...]:
+    """The cases of the campaigns that can find it broken; what only invariants judge, all."""
+    judging = tuple(f"fuzz/{name}" for name, _, requirements in TABLE if requirement in requirements.split())
+    return judging or ("fuzz/*",)
+
+
+@pytest.mark.parametrize("fault", [f for f in faults() if f.area in FOR_CAMPAIGNS], ids=lambda fault: fault.name)
+def test_a_fault_that_only_generated_frames_show_is_found_by_a_campaign(fault: Fault) -> None:
+    broken = fault.requirements[0]
+    revision = (fault.revisions[0],)
+    report = tested("--fault", fault.name, revisions=revision, only=campaigns(broken), fuzzing=CAMPAIGNS)
+    found = findings(report)
+    assert broken in found
+    assert set(found) <= set(fault.requirements), "unrelated findings"
+
+
+ORDINARY = [f for f in faults() if f.requirements[0] in checks() and f.area not in FOR_CAMPAIGNS]
+
+
+@pytest.mark.parametrize("fault", ORDINARY, ids=lambda fault: fault.name)
 def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_path: Path) -> None:
     http = "stdio" not in fault.transports
     claimed = tuple(date for date in fault.revisions if (set(fault.transports) & set(BY_DATE[date].transports)))
@@ -126,7 +163,7 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
         due &= found.get(broken, set()) or {"once"}
     assert found.get(broken, set()) >= due, problems
     if newest == (fronts.REVISION,) and not http:
-        words = [word for case in shown for word in ("--only", case)]
+        words = ["--fuzz", str(FEW_FRAMES.examples), *(word for case in shown for word in ("--only", case))]
         server = f"{fronts.SERVER} --fault {fault.name}"
         said = fronts.by_command_line(tmp_path, server, *words, start=fronts.here)
         assert failures(said) == failures(fronts.by_pytest(tmp_path, server, *words, start=fronts.here))

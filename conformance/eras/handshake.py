@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -11,10 +12,16 @@ from conformance.session import Call, NotSpoken, Session
 
 def client_info() -> dict[str, str]:
     """How the suite names itself to servers."""
+    return {"name": "mcp-conform", "version": _version()}
+
+
+@cache
+def _version() -> str:
+    # Reading it takes longer than a request, and the stateless era says it in each.
     try:
-        return {"name": "mcp-conform", "version": version("mcp-conformance")}
+        return version("mcp-conformance")
     except PackageNotFoundError:
-        return {"name": "mcp-conform", "version": "0"}
+        return "0"
 
 
 class Handshake:

@@ -1,39 +1,45 @@
-"""Fuzz campaigns: Hypothesis generates frames, a property judges what the target does with them.
+"""Fuzz campaigns: frames are generated, a property judges what the target makes of them, Hypothesis makes them smaller.
 
-A campaign is played like a probe. Only modules of this package import Hypothesis, and only when a campaign runs.
+A campaign is played like a probe. Only modules of this package import Hypothesis, and only when there is something to
+make smaller.
 """
 
 from __future__ import annotations
 
-import atexit
-import sys
-import tempfile
 import threading
+from importlib import import_module
 
 from conformance.probes import Bench, Probe
 
+REFUSED = "jsonrpc/unknown-method-refused jsonrpc/unknown-method-code jsonrpc/every-request-answered-once"
+PARAMS = "jsonrpc/invalid-params-refused jsonrpc/every-request-answered-once"
+ARGUMENTS = "tools/inputs-validated tools/execution-error-as-result tools/structured-content-conforms"
+
+TABLE = (
+    ("malformed", "malformed.Malformed", "jsonrpc/parse-error-code"),
+    ("invalid-requests", "requests.InvalidRequests", "jsonrpc/invalid-request-code jsonrpc/response-id-echoed"),
+    ("unknown-methods", "requests.UnknownMethods", REFUSED),
+    ("invalid-params", "params.InvalidParams", PARAMS),
+    ("tool-arguments", "arguments.ToolArguments", f"{ARGUMENTS} jsonrpc/every-request-answered-once"),
+    ("conversation", "conversation.Conversation", "jsonrpc/every-request-answered-once jsonrpc/response-id-echoed"),
+)
+"""Name, module and class in this package, the requirements that it may judge besides the invariants'."""
+
+
 _importing = threading.Lock()
+"""Held by the one thread that imports: where imports rewrite what they load, as in pytest, two at once crash Python."""
 
 
-def _import_hypothesis() -> None:
-    """Import Hypothesis so that it writes nothing into the user's folder, unless the user runs it himself."""
-    if "hypothesis" in sys.modules:
-        return
-    from hypothesis.configuration import set_hypothesis_home_dir
+def _campaign(name: str, place: str, requirements: str) -> Probe:
+    def run(bench: Bench) -> None:
+        module, _, kind = place.partition(".")
+        with _importing:
+            from conformance.fuzz.campaign import play
 
-    folder = tempfile.TemporaryDirectory(prefix="mcp-conform-")
-    atexit.register(folder.cleanup)
-    set_hypothesis_home_dir(folder.name)
+            campaign = getattr(import_module(f"conformance.fuzz.{module}"), kind)
+        play(bench, campaign)
 
-
-def _malformed(bench: Bench) -> None:
-    with _importing:
-        _import_hypothesis()
-    from conformance.fuzz.malformed import campaign
-
-    campaign(bench)
+    return Probe(f"fuzz.{name}", tuple(requirements.split()), run, illegal=True)
 
 
-CAMPAIGNS: dict[str, Probe] = {
-    "fuzz.malformed": Probe("fuzz.malformed", ("jsonrpc/parse-error-code",), _malformed),
-}
+CAMPAIGNS: dict[str, Probe] = {f"fuzz.{row[0]}": _campaign(*row) for row in TABLE}

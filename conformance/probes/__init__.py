@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from conformance.ledger import Ledger
-from conformance.model import Json
+from conformance.model import Fuzzing, Json
 from conformance.session import Session
 from conformance.survey import Survey
 
@@ -35,7 +35,7 @@ class Bench:
     """What a probe works with.
 
     `spoken` are the dates of all revisions that the target is known to speak. `settings` is the step's `with:`.
-    `startup` is how long the target took to answer its first request, in seconds.
+    `startup` is how long the target took to answer its first request, in seconds. `fuzzing` is for campaigns.
     """
 
     session: Session
@@ -45,6 +45,7 @@ class Bench:
     spoken: tuple[str, ...] = ()
     startup: float = 1.0
     settings: Mapping[str, Json] = field(default_factory=dict)
+    fuzzing: Fuzzing = field(default_factory=Fuzzing)
 
 
 @dataclass(frozen=True, slots=True)

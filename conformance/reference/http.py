@@ -213,7 +213,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(400, "A stateless server asks nothing")
         peer = Connection(server)
         peer.receive(message, exchange)
-        if isinstance(message, dict) and "method" in message and "id" not in message:
+        if isinstance(message, dict) and isinstance(message.get("method"), str) and "id" not in message:
             self.answer(202, b"", {})
         else:
             exchange.close()

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 from conformance.events import Event, Finished
-from conformance.model import Finding, Frame, Json, Judged, Report, Run, Target
+from conformance.model import Finding, Frame, Json, Judged, Report, Run, Tally, Target
 from conformance.reporters.report_file import ReportFile
 from conformance.reporters.words import decoded
 
@@ -77,6 +77,19 @@ def _run(run: Run) -> Json:
         "server": {name: run.server.get(name, "") for name in ("name", "version")},
         "capabilities": run.capabilities,
         "verdicts": [_judged(judged) for judged in run.verdicts],
+        **({"campaigns": [_tally(tally) for tally in run.tallies]} if run.tallies else {}),
+    }
+
+
+def _tally(tally: Tally) -> Json:
+    return {
+        "campaign": tally.campaign,
+        "seed": tally.seed,
+        "planned": tally.planned,
+        "frames": tally.frames,
+        "answers": dict(tally.answers),
+        "restarts": tally.restarts,
+        **({"note": tally.note} if tally.note else {}),
     }
 
 

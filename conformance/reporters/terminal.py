@@ -113,6 +113,7 @@ class TerminalReporter:
         self._advice(blocks(report, Severity.ADVICE))
         self._reasons("Blocked", {why: ids for why, ids in blocked.items() if why not in broken})
         self._reasons("Inconclusive", by_reason(report, Verdict.INCONCLUSIVE))
+        self._tallies(report)
         self._reasons("Broken: mcp-conform itself failed; please report it", by_reason(report, Verdict.BROKEN))
 
     def _areas(self, report: Report) -> None:
@@ -193,6 +194,22 @@ class TerminalReporter:
                         self._line(f"    {frame_line(frame)}")
             if len(shown) < len(block.items):
                 self._line(f"    … and {len(block.items) - len(shown)} more; --verbose shows all", "bright_black")
+
+    def _tallies(self, report: Report) -> None:
+        """Frames by campaign and answer."""
+        told = [(run, tally) for run in report.runs for tally in run.tallies]
+        if not told:
+            return
+        again = f" --seed {told[0][1].seed} draws the same again."
+        self._line(f"\nGenerated frames by campaign and answer.{again}", "bold")
+        for run, tally in told:
+            answers = ", ".join(f"{number} {answer}" for answer, number in tally.answers.items()) or "none sent"
+            restarts = f"; {tally.restarts} servers started anew" if tally.restarts else ""
+            self._line(
+                f"  {named(run)} {tally.campaign:15} {tally.frames:5}: {visible(answers)}{restarts}", "bright_black"
+            )
+            if tally.note:
+                self._prose(f"  {tally.campaign}: {visible(shortened(tally.note, 300))}", "yellow")
 
     def _reasons(self, title: str, reasons: Mapping[str, list[str]]) -> None:
         if not reasons:

@@ -37,6 +37,8 @@ AREAS = (
     "headers",
     "clients",
     "folklore",
+    "fuzzing",
+    "fuzzing_calls",
 )
 
 
@@ -75,12 +77,14 @@ def listing() -> str:
     """The table, one JSON object a line: name, requirements, revisions, transports, text."""
     rows = (
         {
+            "area": area,
             "name": fault.name,
             "requirements": fault.requirements,
             "revisions": fault.revisions,
             "transports": fault.transports,
             "text": fault.summary,
         }
-        for fault in every()
+        for area in AREAS
+        for fault in of(area)
     )
     return "\n".join(json.dumps(row) for row in rows)

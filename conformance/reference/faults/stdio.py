@@ -30,7 +30,7 @@ class Raw(bytes):
     """Bytes that go out as they are."""
 
 
-def _raw(server: Server) -> None:
+def raw(server: Server) -> None:
     server.encode = lambda message: message if isinstance(message, Raw) else encode(message)
 
 
@@ -47,12 +47,12 @@ def _printing(message: Message, call: Call) -> Any:
 
 
 def _banner(server: Server) -> None:
-    _raw(server)
+    raw(server)
     server.started.append(lambda channel: channel.send(Raw(b"Reference server is ready")))
 
 
 def _farewell(server: Server) -> None:
-    _raw(server)
+    raw(server)
     server.input_ended.append(lambda channel: channel.send(Raw(b"Goodbye")))
 
 
@@ -126,14 +126,14 @@ FAULTS = (
         "pretty-printed",
         f"{LINES} {ONLY} jsonrpc/every-request-answered-once",
         "the result of the tool poem is printed over several lines",
-        several(_raw, on_response(("tools/call",), _pretty)),
+        several(raw, on_response(("tools/call",), _pretty)),
         transports="stdio",
     ),
     Fault(
         "newline-unescaped",
         f"{LINES} {ONLY} jsonrpc/every-request-answered-once",
         "newlines in the text of the tool poem are not escaped",
-        several(_raw, on_response(("tools/call",), _embedded)),
+        several(raw, on_response(("tools/call",), _embedded)),
         transports="stdio",
     ),
     Fault("banner", ONLY, "a banner is printed to stdout", _banner, transports="stdio"),
@@ -141,7 +141,7 @@ FAULTS = (
         "prints-in-tools",
         ONLY,
         "every tool call prints a line to stdout",
-        several(_raw, on_response(("tools/call",), _printing)),
+        several(raw, on_response(("tools/call",), _printing)),
         transports="stdio",
     ),
     Fault("prints-goodbye", ONLY, "a line is printed to stdout at the end of input", _farewell, transports="stdio"),

@@ -1,0 +1,317 @@
+"""Plays a campaign: examples in volleys, trouble looked into one by one, each cause shrunk, confirmed and told once."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Protocol
+
+from conformance.fuzz.choices import Choices, Drawn
+from conformance.fuzz.example import DIED, Breach, Example, Reply
+from conformance.fuzz.partner import VOLLEY, Partner, Tired
+from conformance.fuzz.saved import replay
+from conformance.fuzz.shrinking import smallest
+from conformance.model import Finding, Frame, Tally
+from conformance.probes import Bench
+from conformance.session import NotSpoken
+from conformance.survey import Unavailable
+from conformance.transports import StartError
+
+MOST_RESTARTS = 12
+LEAST_RESTARTS = 4
+RESTART_SECONDS = 4.0
+"""Servers started anew while a campaign looks for defects: as many as take that long to start, within limits."""
+SHRINK_RESTARTS = 20
+"""Servers started anew while the examples of one cause are made smaller."""
+SHRINK_TRIES = 150
+SHRINK_SECONDS = 5.0
+MOST_SILENCES = 4
+"""Times that the server stops answering before a campaign looks no further."""
+ENOUGH = 2
+"""Examples of a kind that may hurt the server before the others of that kind are left out."""
+MOST_CAUSES = 8
+REDRAWN = 4
+"""Times an example that was there before is drawn again."""
+
+
+class Campaign(Protocol):
+    """What is generated and what judges it."""
+
+    name: ClassVar[str]
+    requirements: ClassVar[tuple[str, ...]]
+    share: float
+    """Part of the examples that the user asked for that are sent."""
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of examples there are: the first choice of `make`."""
+
+    def make(self, choices: Choices) -> Example:
+        """An example; its first choice is one of `kinds`."""
+
+    def judge(self, example: Example, reply: Reply) -> Breach | str:
+        """What it broke, or the requirement that it showed to hold, or ""."""
+
+
+@dataclass(slots=True)
+class _Cause:
+    """The smallest example so far of one cause; `trace` is what was said until the first one showed it."""
+
+    example: Example
+    breach: Breach
+    row: tuple[int, ...]
+    fate: str
+    trace: tuple[Frame, ...]
+    count: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+
+
+def play(bench: Bench, build: Callable[[Bench], Campaign]) -> None:
+    """Play the campaign that `build` makes for this target. Raises Unavailable if there is nothing to try it with."""
+    campaign = build(bench)
+    player = _Player(bench, campaign)
+    try:
+        player.generate()
+        player.report()
+    finally:
+        player.conclude()
+
+
+class _Player:
+    def __init__(self, bench: Bench, campaign: Campaign) -> None:
+        self.bench = bench
+        self.campaign = campaign
+        restarts = round(RESTART_SECONDS / max(bench.startup, 0.01))
+        self.partner = Partner(bench, max(LEAST_RESTARTS, min(MOST_RESTARTS, restarts)))
+        if campaign.name == "tool-arguments":
+            self.partner.areas |= {"tools", "content"}
+        newest = max((d for d in bench.spoken if (d >= "2026") == (bench.session.revision.date >= "2026")), default="")
+        share = campaign.share / (1 if newest in ("", bench.session.revision.date) else 4)
+        share /= 1 if bench.session.transport.name == "stdio" else 3
+        wanted = bench.fuzzing.examples
+        self.planned = min(max(campaign.kinds, round(wanted * share)), round(wanted * max(1.0, campaign.share)))
+        self.causes: dict[tuple[str, str], _Cause] = {}
+        self.held: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self.troubled: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
+        self.sent = 0
+        self._silences = 0
+        self.note = ""
+        self.began = time.monotonic()
+        self.seconds = 0.0
+
+    # -- generating
+
+    def generate(self) -> None:
+        """Send what the budget allows."""
+        drawn = Drawn(f"{self.bench.fuzzing.seed} {self.campaign.name}")
+        seen: set[int] = set()
+        waiting: list[tuple[Example, tuple[int, ...]]] = []
+        size = 4
+        try:
+            for _ in range(self.planned):
+                example = self._next(drawn, seen)
+                if self.troubled[example.kind] >= ENOUGH:
+                    self.left_out[example.kind] += 1
+                    continue
+                if not self._admitted(example):
+                    continue
+                waiting.append((example, tuple(drawn.row)))
+                if len(waiting) >= size:
+                    self._volley(waiting)
+                    if self._silences >= MOST_SILENCES:
+                        raise Tired(f"the server stopped answering {self._silences} times")
+                    waiting, size = [], VOLLEY
+                    if self._late():
+                        return
+            if waiting:
+                self._volley(waiting)
+        except (Tired, NotSpoken, StartError) as reason:
+            self.note = str(reason)
+        finally:
+            self.seconds = time.monotonic() - self.began
+
+    def _next(self, drawn: Drawn, seen: set[int]) -> Example:
+        for _ in range(1 + REDRAWN):
+            drawn.begin()
+            example = self.campaign.make(drawn)
+            key = hash(example.data)
+            if key not in seen:
+                break
+        seen.add(key)
+        return example
+
+    def _admitted(self, example: Example) -> bool:
+        admits = getattr(self.campaign, "admits", None)
+        return admits is None or admits(example)
+
+    def _late(self) -> bool:
+        spent = time.monotonic() - self.began
+        if spent < self.bench.fuzzing.seconds:
+            return False
+        self.note = f"the server answered {self.sent} frames in {spent:.0f} s; --fuzz-time gives it longer"
+        return self.sent < self.planned
+
+    def _volley(self, waiting: list[tuple[Example, tuple[int, ...]]]) -> None:
+        replies = self.partner.volley([example for example, _ in waiting])
+        hurt: list[tuple[Example, tuple[int, ...]]] = []
+        for (example, row), reply in zip(waiting, replies, strict=True):
+            if reply is None:
+                if self.troubled[example.kind] >= ENOUGH:
+                    self.left_out[example.kind] += 1
+                    continue
+                reply = self.partner.alone(example, fresh=bool(hurt) or not self.partner.session.alive)
+                hurt = [(example, row)] if reply.fate else []
+                self._trouble(example, reply)
+            self._count(example, reply, row)
+
+    def _trouble(self, example: Example, reply: Reply) -> None:
+        """One silence of a kind is enough, since each is waited for; too many end the campaign."""
+        if not reply.fate:
+            return
+        self.troubled[example.kind] += 1 if reply.fate == DIED else ENOUGH
+        self._silences += reply.fate != DIED
+
+    def _count(self, example: Example, reply: Reply, row: tuple[int, ...]) -> None:
+        self.sent += 1
+        for outcome in reply.outcomes:
+            self.outcomes[outcome] += 1
+        for breach in self._breaches(example, reply):
+            if isinstance(breach, str):
+                self.held[breach] += bool(breach)
+                continue
+            if breach.cause not in self.causes:
+                trace = tuple(self.partner.session.trace)
+                self.causes[breach.cause] = _Cause(example, breach, row, reply.fate, trace)
+            cause = self.causes[breach.cause]
+            cause.count += 1
+            cause.kinds[example.kind] += 1
+            if len(example.data) < len(cause.example.data):
+                cause.example, cause.breach, cause.row = example, breach, row
+
+    def _breaches(self, example: Example, reply: Reply) -> list[Breach | str]:
+        """What the campaign and the invariants say."""
+        found: list[Breach | str] = [self.campaign.judge(example, reply)]
+        for f in reply.findings:
+            proof = f.frames if reply.sent in f.frames else (reply.sent, *f.frames)
+            found.append(Breach(f.requirement, f.message, f.expected, f.actual, proof, f.ceiling))
+        return found
+
+    # -- telling
+
+    def report(self) -> None:
+        """Make the example of each cause smaller, put it to the test again, and write the finding down."""
+        causes = sorted(self.causes.values(), key=lambda cause: -cause.count)
+        for cause in causes[:MOST_CAUSES]:
+            self._report(cause)
+
+    def _report(self, cause: _Cause) -> None:
+        self.partner.most = self.partner.restarts + SHRINK_RESTARTS
+        self.partner.hurried = True
+        example = self._shrunk(cause)
+        self.partner.hurried = False
+        self.partner.most = self.partner.restarts + 4
+        for candidate in (example,) if example is cause.example else (example, cause.example):
+            again = self._again(candidate, cause.breach.cause, fresh=True, full=True)
+            if again is not None:
+                self._tell(cause, candidate, again, True)
+                return
+        again = self._after_history(cause)
+        if again is not None:
+            history = tuple(self.partner.session.trace)
+            self._tell(cause, cause.example, replace(again, proof=history), True)
+        elif cause.example.data and cause.fate == DIED:
+            self._tell(cause, cause.example, replace(cause.breach, proof=cause.trace), False)
+        else:
+            why = f"it happened once and did not come back: {cause.breach.message} ({cause.breach.actual})"
+            self.bench.ledger.inconclusive(cause.breach.requirement, why)
+
+    def _tell(self, cause: _Cause, example: Example, breach: Breach, confirmed: bool) -> None:
+        several = f"; so did {cause.count - 1} other frames" if cause.count > 1 else ""
+        kinds = ", ".join(kind for kind, _ in cause.kinds.most_common(6))
+        more = f" ({kinds})" if several and len(cause.kinds) > 1 else ""
+        self.bench.ledger.found(
+            Finding(
+                requirement=breach.requirement,
+                case=self.bench.ledger.case,
+                message=breach.message,
+                expected=breach.expected,
+                actual=f"{breach.actual}; what was sent: {example.wrong}{several}{more}",
+                frames=breach.proof,
+                ceiling=breach.ceiling,
+                confirmed=confirmed,
+                occurrences=cause.count,
+                replay=replay(self.campaign.name, self.bench.session.revision.date, example, breach),
+            )
+        )
+
+    def _after_history(self, cause: _Cause) -> Breach | None:
+        """The breach, if it comes back after all that was said before it."""
+        try:
+            self.partner.repeat([frame.data for frame in cause.trace if frame.origin == "us"])
+            return self._again(cause.example, cause.breach.cause, full=True)
+        except (Tired, NotSpoken, StartError):
+            return None
+
+    def _shrunk(self, cause: _Cause) -> Example:
+        deadline = time.monotonic() + SHRINK_SECONDS
+        known: dict[bytes, bool] = {}
+
+        def still(example: Example) -> bool:
+            if example.data not in known:
+                late = len(known) >= SHRINK_TRIES or time.monotonic() > deadline or not self._admitted(example)
+                known[example.data] = not late and self._again(example, cause.breach.cause) is not None
+            return known[example.data]
+
+        known[cause.example.data] = True
+        return smallest(self.campaign.make, cause.row, still, cause.example)
+
+    def _again(
+        self, example: Example, cause: tuple[str, str], *, fresh: bool = False, full: bool = False
+    ) -> Breach | None:
+        """The breach of that cause, if the example shows it, alone."""
+        try:
+            reply = self.partner.alone(example, fresh=fresh, full=full)
+        except (Tired, NotSpoken, StartError):
+            return None
+        for breach in self._breaches(example, reply):
+            if isinstance(breach, Breach) and breach.cause == cause:
+                return breach
+        return None
+
+    def conclude(self) -> None:
+        """Write down what was learned, and end the servers."""
+        ledger = self.bench.ledger
+        self.partner.close()
+        broken = {requirement for requirement, _ in self.causes}
+        for requirement in self.campaign.requirements:
+            if requirement in broken:
+                continue
+            if self.held[requirement]:
+                ledger.held(requirement)
+            elif self.outcomes[DIED] and self.note:
+                ledger.block(requirement, self.note)
+            else:
+                ledger.inconclusive(requirement, "the server answered no frame of the campaign that could show it")
+        if self.left_out:
+            kinds = ", ".join(self.left_out)
+            note = f"{sum(self.left_out.values())} more frames of a kind that hurts the server left out: {kinds}"
+            self.note = f"{self.note}; {note}" if self.note else note
+        ledger.tallies.append(
+            Tally(
+                self.campaign.name,
+                self.sent,
+                self.planned,
+                dict(self.outcomes.most_common()),
+                self.partner.restarts,
+                self.bench.fuzzing.seed,
+                self.seconds,
+                self.note,
+            )
+        )
+
+
+__all__ = ["Campaign", "Unavailable", "play"]
