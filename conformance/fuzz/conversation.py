@@ -36,7 +36,7 @@ class Conversation:
 
     name: ClassVar[str] = "conversation"
     requirements: ClassVar[tuple[str, ...]] = (ONCE, ECHOED)
-    share = 0.3
+    share = 0.5
 
     def __init__(self, bench: Bench) -> None:
         self._session = bench.session
@@ -170,7 +170,7 @@ class Conversation:
 
     def _odd_meta(self, choices: Choices, number: int) -> Json:
         values: tuple[Json, ...] = (0.1, {}, [], None, True, -0.0, 1e300, 2**53, -(2**63), 2**64, 1e-300, "", {}, [""])
-        at = choices.below(2 * len(values))
+        at = choices.below(len(values) + 4)
         words = text(choices, one_of(choices, (ODD, PLAIN, "\ud7ff\uffff\U0010ffff\u0001\u007f\u0085/")), 8)
         value = values[at] if at < len(values) else one_of(choices, (words, {words: words}, [words] * 3))
         return self._with_meta(choices, number, value)
