@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from conformance.answers import Given
 from conformance.eras import era_of
+from conformance.listening import RunningServer
 from conformance.model import Json, Limits, Target
 from conformance.revisions import Revision
 from conformance.secrets import secrets_of
 from conformance.session import Observer, Session
-from conformance.target import RunningServer
 from conformance.transports import StartError, Transport
 from conformance.transports.http import HttpTransport
 from conformance.transports.stdio import StdioTransport

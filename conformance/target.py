@@ -5,17 +5,14 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
-import random
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import psutil
 
@@ -23,9 +20,6 @@ from conformance.model import Limits, Target
 from conformance.secrets import CANARY
 
 STDERR_TAIL = 64 * 1024
-PORTS = range(20_000, 32_000)
-"""Below the ports that systems give to outgoing connections, so that none of those takes a chosen port meanwhile."""
-
 
 ORIGINS = {
     "npx": "npx comes with Node.js, https://nodejs.org",
@@ -54,15 +48,6 @@ def parse_command(text: str) -> tuple[str, ...]:
     if not words:
         raise StartError("the command line is empty")
     return words
-
-
-def free_port() -> int:
-    """A TCP port of the loopback interface that nobody listens on. Raises StartError if there is none."""
-    for port in random.sample(PORTS, 200):
-        with socket.socket() as listener, contextlib.suppress(OSError):
-            listener.bind(("127.0.0.1", port))
-            return port
-    raise StartError("no free TCP port was found for {port}")
 
 
 def ending(stderr: str) -> str:
@@ -144,6 +129,17 @@ class ServerProcess:
         how = f"the server was killed by {_signal_name(-code)}" if code < 0 else f"the server exited with code {code}"
         return how + self.last_words()
 
+    def listens_at(self, port: int) -> bool:
+        """Whether the process or one that it started listens at the TCP port, as far as can be told."""
+        with contextlib.suppress(psutil.Error):
+            leader = psutil.Process(self.popen.pid)
+            for process in (leader, *leader.children(recursive=True)):
+                with contextlib.suppress(psutil.Error):
+                    for open_one in process.net_connections("tcp"):
+                        if open_one.status == psutil.CONN_LISTEN and open_one.laddr.port == port:
+                            return True
+        return False
+
     def last_words(self) -> str:
         """The last lines of stderr as the end of a sentence, "" if there are none."""
         last = ending(self.stderr())
@@ -223,116 +219,6 @@ class ServerProcess:
             if not left or time.monotonic() >= deadline:
                 return left
             time.sleep(0.01)
-
-
-class RunningServer:
-    """A target that serves a URL, started by us: `url` has the real port in it."""
-
-    def __init__(self, target: Target, limits: Limits) -> None:
-        port = str(free_port())
-        self.url = target.url.replace("{port}", port)
-        command = tuple(word.replace("{port}", port) for word in target.command)
-        self._target = Target(command, self.url, target.env, target.cwd)
-        self._limits = limits
-        self._process: ServerProcess | None = None
-
-    @property
-    def running(self) -> bool:
-        """Whether the server has been started and has not ended."""
-        return self._process is not None and self._process.running
-
-    def start(self) -> None:
-        """Start it and wait until it answers HTTP, with any status, at most `limits.start` seconds.
-
-        Raises StartError, at once if the process ends.
-        """
-        _address(self.url)
-        self._process = process = ServerProcess(self._target, self._limits, stdio=False)
-        deadline = time.monotonic() + self._limits.start
-        while reason := _silence(self.url):
-            if process.wait(0.02):
-                self.end()
-                raise StartError(f"before anything answered at {self.url}, {process.fate()}")
-            if time.monotonic() > deadline:
-                self.end()
-                waited = f"{self._limits.start:g} s after the server was started"
-                raise StartError(f"{waited}, {reason}{process.last_words()}")
-
-    def wait(self, seconds: float) -> bool:
-        """Whether the process ends within `seconds`, or is not there."""
-        return self._process is None or self._process.wait(seconds)
-
-    def watch(self, told: Callable[[str], None]) -> None:
-        """Call `told` with its fate, in another thread, when the process ends."""
-        if self._process is not None:
-            self._process.watch(told)
-
-    def unwatch(self, told: Callable[[str], None]) -> None:
-        """Call `told` no more."""
-        if self._process is not None:
-            self._process.unwatch(told)
-
-    def fate(self) -> str:
-        """How the process ended, "" while it runs."""
-        return self._process.fate() if self._process is not None else ""
-
-    def stderr(self) -> str:
-        """The last 64 KiB of stdout and stderr."""
-        return self._process.stderr() if self._process is not None else ""
-
-    def end(self) -> None:
-        """Terminate it; nothing is left behind. Idempotent."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.end(0.0)
-
-
-def reach(url: str) -> None:
-    """Check that somebody listens at `url`. Raises StartError."""
-    host, port = _address(url)
-    try:
-        socket.create_connection((host, port), timeout=5).close()
-    except ConnectionRefusedError:
-        raise StartError(f"connection refused at {host}:{port}; is the server running?") from None
-    except OSError as error:
-        raise StartError(f"cannot connect to {host}:{port}: {error.strerror or error}") from None
-
-
-def _address(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise StartError(f"{url!r} is no http or https URL")
-    try:
-        port = parts.port
-    except ValueError:
-        raise StartError(f"{url!r} has no valid port") from None
-    return parts.hostname, port or (443 if parts.scheme == "https" else 80)
-
-
-def _silence(url: str) -> str:
-    """Why nothing answers HTTP at `url`, "" if something does. Asks for the root, so as not to touch MCP's own path."""
-    import http.client
-    import ssl
-
-    host, port = _address(url)
-    if url.startswith("https:"):
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=2, context=context)
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=2)
-    try:
-        connection.connect()
-    except OSError as error:
-        return f"nothing listens at {host}:{port} ({error.strerror or error})"
-    try:
-        connection.request("HEAD", "/")
-        connection.getresponse()
-    except (OSError, http.client.HTTPException) as error:
-        return f"{host}:{port} accepts connections but does not answer HTTP ({str(error) or type(error).__name__})"
-    finally:
-        connection.close()
-    return ""
 
 
 def _why_not(target: Target, error: Exception) -> str:

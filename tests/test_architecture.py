@@ -12,7 +12,7 @@ LINE = [
     ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
     ["secrets"],
     ["target"],
-    ["client_configs"],
+    ["client_configs", "listening"],
     ["transports"],
     ["client_tasks"],
     ["answers", "arguments", "messages", "trace"],

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from conformance.target import free_port
+from conformance.listening import free_port
 
 BAD = Path(__file__).resolve().parent / "bad_servers.py"
 STDOUT = "transport-stdio/stdout-only-messages"

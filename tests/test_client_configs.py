@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from conformance.cli import app
 from conformance.data import SCHEMAS
+from conformance.listening import RunningServer
 from conformance.model import Limits, Target
-from conformance.target import RunningServer
 
 CONFIGS = Path(__file__).with_name("configs")
 CURSOR = CONFIGS / "cursor" / ".cursor" / "mcp.json"

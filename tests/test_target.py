@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance.listening import PORTS, RunningServer, free_port, reach
 from conformance.model import Limits, Target
-from conformance.target import PORTS, RunningServer, ServerProcess, StartError, ending, free_port, parse_command, reach
+from conformance.target import ServerProcess, StartError, ending, parse_command
 
 PATIENCE = 120.0
 LIMITS = Limits(start=PATIENCE, shutdown=5.0)
@@ -191,3 +192,36 @@ def test_a_long_end_of_stderr_is_cut_between_words() -> None:
     assert ending("one\n\ntwo\nthree\nfour\n") == "two | three | four"
     assert ending("key=" + "x" * 500 + " " + "word " * 40) == "… " + "word " * 40
     assert "x" not in ending("x" * 1000).replace("[600 characters without a blank]", "")
+
+
+WEB = (sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "{port}")
+
+
+def test_a_server_whose_port_somebody_else_took_gets_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = RunningServer(Target(WEB, "http://127.0.0.1:{port}/"), Limits())
+    first.start()
+    taken = int(first.url.rsplit(":", 1)[1].rstrip("/"))
+    # What happens by chance when two are started at once.
+    ports = iter([taken, free_port()])
+    monkeypatch.setattr("conformance.listening.free_port", lambda: next(ports))
+    second = RunningServer(Target(WEB, "http://127.0.0.1:{port}/"), Limits())
+    try:
+        second.start()
+        assert second.running
+        assert second.url != first.url
+    finally:
+        first.end()
+        second.end()
+
+
+def test_a_server_at_a_port_that_is_taken_is_not_mistaken_for_the_one_that_has_it() -> None:
+    first = RunningServer(Target(WEB, "http://127.0.0.1:{port}/"), Limits())
+    first.start()
+    port = first.url.rsplit(":", 1)[1].rstrip("/")
+    second = RunningServer(Target((*WEB[:-1], port), first.url), Limits())
+    try:
+        with pytest.raises(StartError, match=r"something else answers at .*, and the server exited with code 1"):
+            second.start()
+    finally:
+        first.end()
+        second.end()

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from conformance.listening import RunningServer, reach
 from conformance.model import Limits
-from conformance.target import RunningServer, reach
 from conformance.transports import Arrival, Ended, Ending, Inbox
 from conformance.transports.event_stream import EventStream
 
