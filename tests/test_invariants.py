@@ -49,6 +49,20 @@ CALL = asking("tools/call", name="t", arguments={})
 LIST = asking("tools/list")
 
 
+def cancel_late(session: Session) -> None:
+    """Cancel a request that has been answered."""
+    call = session.request("tools/list")
+    session.notify("notifications/cancelled", {"requestId": call.id})
+    session.hear_out()
+
+
+def cancellation_answered(message: dict[str, Json]) -> Iterable[Json]:
+    """An error for the request that is cancelled, whether it has been answered or not."""
+    if message["method"] == "notifications/cancelled":
+        error = {"code": 0, "message": "Request cancelled"}
+        yield {"jsonrpc": "2.0", "id": message["params"]["requestId"], "error": error}
+
+
 @dataclass
 class Server:
     """A correct little server whose `results` replace answers; `before` and `after` are said around each of them.
@@ -226,6 +240,13 @@ BREAKS: list[tuple[str, Severity | None, Server, Script, str]] = [
         None,
         Server({"tools/list": lambda m: [answer(m, {"tools": []})] * 2}),
         LIST,
+        OLD,
+    ),
+    (
+        "jsonrpc/every-request-answered-once",
+        Severity.WARNING,
+        Server(notified=cancellation_answered),
+        cancel_late,
         OLD,
     ),
     (

@@ -98,7 +98,9 @@ class InvalidRequests:
             return self._judge_number(example, reply)
         if example.kind == "id of a wrong type" and "null" in example.wrong and not reply.succeeded:
             return INVALID  # JSON-RPC allows such an id, MCP does not
-        accepted = (-32600, -32602) if example.kind.startswith("params") else (-32600,)
+        # A decoder with types makes of a method that is no string, or missing, the method "", which does not exist.
+        also = {"params of a wrong type": -32602, "method of a wrong type": -32601, "no method": -32601}
+        accepted = (-32600, also.get(example.kind, -32600))
         if reply.code in accepted:
             return INVALID
         if example.kind.startswith("params") and self._stateless:

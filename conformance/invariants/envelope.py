@@ -139,6 +139,16 @@ class Envelope(Watcher):
 
     # -- what the server answers
 
+    def _cancellation(self, call: Call) -> Frame | None:
+        """Where we cancelled the call, if we did."""
+        for frame in self._notifications:
+            params = frame.message.get("params")
+            if frame.message["method"] == "notifications/cancelled" and isinstance(params, dict):
+                identifier = params.get("requestId")
+                if is_id(identifier) and id_key(identifier) == id_key(call.id):
+                    return frame
+        return None
+
     def _answered(self, frame: Frame, message: dict[str, Any], call: Call | None) -> None:
         self._content(frame, message, call)
         if call is None:
@@ -146,12 +156,15 @@ class Envelope(Watcher):
             return
         held = self.ledger.held
         if call.answers and call.answers[0].number < frame.number:
+            cancelled = self._cancellation(call)
             self.ledger.broke(
                 ONCE,
-                f"{call.method} is answered twice",
+                f"{call.method} is answered twice" + (", having been cancelled" if cancelled else ""),
                 expected="exactly one response",
                 actual="a second response with the same id",
-                frames=(call.sent, call.answers[0], frame),
+                frames=(call.sent, call.answers[0], cancelled, frame),
+                # No text says in so many words what a cancellation makes of a response that is under way.
+                ceiling=Severity.WARNING if cancelled else None,
             )
         elif not call.excused:
             held(ONCE)
