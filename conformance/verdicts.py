@@ -116,8 +116,13 @@ TIMED = ("no answer within", "it still ran", "it took")
 
 
 def stands(finding: Finding) -> bool:
-    """Whether a finding is reported: what a clock had a part in and did not come back proves nothing."""
-    return finding.confirmed is not False or not finding.actual.startswith(TIMED)
+    """Whether a finding is reported.
+
+    What a clock had a part in and did not come back proves nothing; what is advice only is then not worth the reading.
+    """
+    return finding.confirmed is not False or not (
+        finding.actual.startswith(TIMED) or finding.ceiling is Severity.ADVICE
+    )
 
 
 Outcome = Literal["passed", "failed", "skipped", "error"]

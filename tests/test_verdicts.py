@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from conformance.ledger import Ledger
-from conformance.model import Basis, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
+from conformance.model import Basis, Finding, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
 from conformance.survey import CallPolicy, Survey
-from conformance.verdicts import Facts, counts, exit_status, judge, severity_of
+from conformance.verdicts import Facts, counts, exit_status, judge, severity_of, stands
 
 REVISION = "2025-11-25"
 
@@ -175,3 +175,21 @@ def test_a_finding_belongs_to_the_case_of_the_frame_that_proves_it() -> None:
     frame = Frame(1, "target", "stdout", 0.0, b"{}", case="tools/earlier")
     ledger.broke("tools/example", "late", expected="-", actual="-", frames=(frame,))
     assert ledger.findings[0].case == "tools/earlier"
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "actual", "confirmed", "expected"),
+    [
+        (None, "a result", False, True),
+        (None, "no answer within 10 s", False, False),
+        (None, "no answer within 10 s", True, True),
+        (Severity.WARNING, "a result", False, True),
+        (Severity.ADVICE, "a result", False, False),
+        (Severity.ADVICE, "a result", None, True),
+    ],
+)
+def test_what_did_not_come_back_stands_unless_a_clock_or_advice_is_all_there_is(
+    ceiling: Severity | None, actual: str, confirmed: bool | None, expected: bool
+) -> None:
+    finding = Finding("tools/list-shape", "tools/list", "m", "e", actual, ceiling=ceiling, confirmed=confirmed)
+    assert stands(finding) is expected
