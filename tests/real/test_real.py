@@ -25,7 +25,7 @@ def test_a_real_server_has_the_reviewed_findings_and_no_other(server: Server, tm
         pytest.skip("node is not installed")
     report = report_on(server, tmp_path)
     assert sorted({run["era"] for run in report["runs"]}) == sorted(server.eras)
-    assert found(report) == reviewed(server)
+    assert found(report) == reviewed(server, report)
 
 
 def test_there_is_a_list_for_each_server_and_no_other() -> None:
