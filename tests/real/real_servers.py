@@ -96,7 +96,7 @@ def found(report: dict[str, Any]) -> Found:
 
 
 def reviewed(server: Server, report: dict[str, Any]) -> Found:
-    """The reviewed findings: requirement → severity. One that comes `sometimes`, a race, only if it is in the report."""
+    """The reviewed findings: requirement → severity; one that comes `sometimes`, in a race, only if it came."""
     entries = yaml.safe_load((HERE / "findings" / f"{server.name}.yaml").read_text()) or []
     assert all(entry["why"].strip() for entry in entries)
     came = found(report)
