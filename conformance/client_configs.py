@@ -33,7 +33,7 @@ HARMLESS = re.compile(
 )
 """Keys that say how the client is to treat a server, and nothing of the server itself."""
 
-OLD_SSE = "not tested: the old HTTP+SSE transport (type sse) is not carried yet"
+OLD_SSE = "the old HTTP+SSE transport (type sse) is not carried yet"
 
 
 @dataclass(frozen=True, slots=True)
