@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeGuard, cast
 
 from conformance.model import Json
+from conformance.pointers import pointed
 
 MOST = 3
 """Candidates for one schema."""
@@ -151,12 +152,9 @@ class _Maker:
         return whole
 
     def _resolve(self, reference: str) -> dict[str, Json]:
-        place: Json = self._root
-        for step in reference.removeprefix("#").strip("/").split("/") if reference != "#" else ():
-            step = step.replace("~1", "/").replace("~0", "~")
-            if not isinstance(place, dict) or step not in place:
-                raise Unfillable(f"its inputSchema refers to {reference}")
-            place = place[step]
+        place = pointed(self._root, reference)
+        if place is None:
+            raise Unfillable(f"its inputSchema refers to {reference}")
         return place if isinstance(place, dict) else {}
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from conformance.answers import Given
+from conformance.cases import near
 from conformance.model import Fuzzing, Limits, Severity, Target
 from conformance.options import FailOn, Mention, Options
 from conformance.own import Own, load_own, outcomes
@@ -146,8 +146,7 @@ def _softened(file: TargetFile) -> dict[str, Severity]:
     softened = {}
     for identifier, severity in file.settings.get("severity", {}).items():
         if identifier not in load():
-            near = difflib.get_close_matches(identifier, load(), n=2)
-            hint = f"; did you mean {' or '.join(near)}?" if near else "; mcp-conform list shows all"
+            hint = near(identifier, load()) or "; mcp-conform list shows all"
             raise file.error(("severity", identifier), f"there is no requirement {identifier!r}{hint}")
         softened[identifier] = Severity(severity)
     return softened

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,15 @@ SERVER = f"{sys.executable} -m conformance.reference"
 
 Start = Callable[..., object]
 """Called with the module of a front, its arguments, and `cwd`."""
+
+
+def conform(
+    *arguments: object, cwd: Path | None = None, timeout: float = 120, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `mcp-conform`, with `env` added to the environment."""
+    command = [sys.executable, "-m", "conformance", *map(str, arguments)]
+    everything = {**os.environ, **(env or {})}
+    return subprocess.run(command, cwd=cwd, env=everything, capture_output=True, text=True, timeout=timeout)
 
 
 def as_a_user(module: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -10,14 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from fronts import conform
 
 COMMAND = [sys.executable, "-m", "conformance"]
 REFERENCE = f"{sys.executable} -m conformance.reference"
-
-
-def conform(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """Run `mcp-conform`."""
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def test_without_a_target_usage_is_shown() -> None:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fronts import conform
 from jsonschema import Draft202012Validator
 
 from conformance.data import SCHEMAS
 
 COMMAND = [sys.executable, "-m", "conformance"]
 REFERENCE = f"{sys.executable} -m conformance.reference"
-
-
-def conform(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run `mcp-conform`."""
-    words = [str(word) for word in arguments]
-    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, timeout=120, check=False)
 
 
 def taken(file: Path, *server: str, revision: str = "2025-11-25") -> Path:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fronts import conform
 
 from conformance.checks import checks
 from conformance.profiles.checks import CHECKS, subschemas
@@ -21,12 +21,6 @@ REFERENCE = f"{sys.executable} -m conformance.reference"
 PROFILES, RULES = load()
 ALL = [word for profile in PROFILES for word in ("--profile", profile)]
 REVISION = "2025-11-25"
-
-
-def conform(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run `mcp-conform`."""
-    words = [str(word) for word in arguments]
-    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, timeout=120, check=False)
 
 
 def advised(folder: Path, *words: str, server: str = "", revision: str = REVISION) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import fronts
 import pytest
 import yaml
 
@@ -20,14 +20,7 @@ OWN_CASES = Path(__file__).parent / "own_cases"
 
 def conform(folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
     """`mcp-conform` in `folder`, as a user starts it."""
-    return subprocess.run(
-        [sys.executable, "-m", "conformance", *words],
-        cwd=folder,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return fronts.conform(*words, cwd=folder, env=env)
 
 
 def written(folder: Path, **settings: Any) -> Path:

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.compatibility.changes import canonical
 from conformance.model import Json
+from conformance.pointers import pointed
 
 Schema = dict[str, Any]
 
@@ -139,7 +140,8 @@ def _referred(schema: Schema, root: Json) -> Schema:
     for _ in range(MAX_REFS):
         if "$ref" not in schema:
             return schema
-        target = _target(schema["$ref"], root)
+        reference = schema["$ref"]
+        target = pointed(root, reference) if isinstance(reference, str) else None
         if isinstance(target, bool):
             target = {} if target else {"not": {}}
         rest = {word: value for word, value in schema.items() if word != "$ref"}
@@ -148,22 +150,6 @@ def _referred(schema: Schema, root: Json) -> Schema:
             return schema
         schema = joined
     return schema
-
-
-def _target(reference: Json, root: Json) -> Json:
-    """What a local reference means; None if that cannot be told."""
-    if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
-        return None
-    place = root
-    for name in reference.split("/")[1:]:
-        name = name.replace("~1", "/").replace("~0", "~")
-        if isinstance(place, dict) and name in place:
-            place = place[name]
-        elif isinstance(place, list) and name.isdecimal() and int(name) < len(place):
-            place = place[int(name)]
-        else:
-            return None
-    return place
 
 
 def _joined(one: Schema, other: Schema) -> Schema | None:

@@ -26,14 +26,14 @@ TABLE = (
 """Name, module and class in this package, the requirements that it may judge besides the invariants'."""
 
 
-_importing = threading.Lock()
+importing = threading.Lock()
 """Held by the one thread that imports: where imports rewrite what they load, as in pytest, two at once crash Python."""
 
 
 def _campaign(name: str, place: str, requirements: str) -> Probe:
     def run(bench: Bench) -> None:
         module, _, kind = place.partition(".")
-        with _importing:
+        with importing:
             from conformance.fuzz.campaign import play
 
             campaign = getattr(import_module(f"conformance.fuzz.{module}"), kind)

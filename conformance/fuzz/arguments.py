@@ -13,6 +13,7 @@ from conformance.fuzz.schema_values import Break, Maker, Part, Schema, Unmakeabl
 from conformance.ledger import Ledger
 from conformance.messages import encode
 from conformance.model import Json, Severity
+from conformance.pointers import pointed
 from conformance.probes import Bench
 from conformance.probes.structured import judge_structure
 from conformance.survey import Unavailable
@@ -54,11 +55,8 @@ class _Tool:
         self.breaks = {(b.place, b.keyword): b for b in self.maker.breaks(("", self.schema), self.full)}
 
     def _resolve(self, base: str, reference: str) -> Part:
-        place: Json = self.schema
-        for step in reference.removeprefix("#").strip("/").split("/"):
-            if step:
-                place = place.get(step) if isinstance(place, dict) else None
-        if not isinstance(place, dict) or not reference.startswith("#"):
+        place = pointed(self.schema, reference)
+        if not isinstance(place, dict):
             raise Unmakeable(f"its inputSchema refers to {reference}")
         return base, place
 

@@ -28,7 +28,7 @@ def replay(campaign: str, revision: str, example: Example, breach: Breach) -> Ma
     expectation["message"] = breach.message
     return {
         "id": f"{campaign}-{hashlib.sha256(data + breach.message.encode()).hexdigest()[:8]}",
-        "title": visible(f"Found by fuzzing: {example.wrong}")[:200],
+        "title": f"Found by fuzzing: {example.wrong}",
         "since": revision,
         "until": revision,
         "isolation": "process",
@@ -48,8 +48,3 @@ def written(data: bytes) -> dict[str, str]:
         return {"raw64": base64.b64encode(data).decode()}
     plain = all(character.isprintable() for character in text) and "\ufffe" not in text
     return {"raw": text} if plain else {"raw64": base64.b64encode(data).decode()}
-
-
-def visible(text: str) -> str:
-    """`text` without what a file for people cannot hold."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import atexit
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+from conformance.fuzz import importing
 from conformance.fuzz.choices import Choices
 
 T = TypeVar("T")
 
 _KEY = b"mcp-conform"
-_importing = threading.Lock()
 
 
 def smallest(make: Callable[[Choices], T], row: Sequence[int], still: Callable[[T], bool], first: T) -> T:
@@ -22,12 +21,12 @@ def smallest(make: Callable[[Choices], T], row: Sequence[int], still: Callable[[
 
     `still` must give the same answer for the same example. It is Hypothesis that tries; if it cannot, that is `first`.
     """
-    with _importing:
+    with importing:
         _import_hypothesis()
-    from hypothesis import HealthCheck, Phase, find, settings
-    from hypothesis import strategies as st
-    from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
-    from hypothesis.errors import Flaky, HypothesisException
+        from hypothesis import HealthCheck, Phase, find, settings
+        from hypothesis import strategies as st
+        from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
+        from hypothesis.errors import Flaky, HypothesisException
 
     class Asked:
         def __init__(self, draw: Callable[[Any], Any]) -> None:

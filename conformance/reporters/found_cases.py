@@ -7,8 +7,11 @@ from pathlib import Path
 
 from conformance.events import Event, Finished
 from conformance.model import Json, Report
+from conformance.reporters.words import visible
 
 AREA = "found"
+LONGEST = 200
+"""Characters of a title."""
 HEADER = "# Written by mcp-conform --save-cases, which writes it anew each time; rename file and area to keep it.\n"
 
 
@@ -46,8 +49,10 @@ def found(report: Report) -> list[Json]:
         for judged in run.verdicts:
             for finding in judged.findings:
                 if finding.replay:
-                    case = dict(finding.replay)
-                    cases.setdefault(f"{case['id']}-{case['since']}", {**case, "id": f"{case['id']}-{case['since']}"})
+                    case = finding.replay
+                    identifier = f"{case['id']}-{case['since']}"
+                    title = visible(case["title"])[:LONGEST]
+                    cases.setdefault(identifier, {**case, "id": identifier, "title": title})
     return list(cases.values())
 
 
