@@ -8,15 +8,16 @@ from dataclasses import replace
 from conformance.model import Limits, Target
 from conformance.options import Options
 from conformance.selection import CAMPAIGNS
+from conformance.target import command_line
 
 
 def command(target: Target, options: Options, revision: str, selection: str) -> str:
     """`mcp-conform …` for this target, with what was chosen for it; `selection` is what `--only` gets."""
     if target.config:
-        options = replace(options, named_by=("--config", target.config, "--name", target.name))
+        options = replace(options, named_by=("--config", target.config, f"--name={target.name}"))
     words = ["mcp-conform", *options.named_by]
     if target.command and not options.named_by:
-        words += ["--server", shlex.join(target.command)]
+        words += ["--server", command_line(target.command)]
     if target.url and not options.named_by:
         words += ["--url", target.url]
     if options.policy.mode != "safe":
@@ -38,4 +39,4 @@ def command(target: Target, options: Options, revision: str, selection: str) -> 
     named = set() if options.named_by else {*target.env, *target.headers}
     given = "".join(f'--env {shlex.quote(name)}="${name}" ' for name in target.env if name in named)
     given += "".join(f"--header {shlex.quote(name + ': …')} " for name in target.headers if name in named)
-    return f"{shlex.join(words)} {given}" + shlex.join(["--revision", revision, "--only", selection])
+    return f"{command_line(words)} {given}" + command_line(["--revision", revision, "--only", selection])

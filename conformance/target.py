@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -48,6 +49,15 @@ def parse_command(text: str) -> tuple[str, ...]:
     if not words:
         raise StartError("the command line is empty")
     return words
+
+
+_PLACE = re.compile(r"[\w@%+=:,./-]*(\{\w+\}[\w@%+=:,./-]*)+", re.ASCII)
+"""A word with places such as {port}, which no shell expands."""
+
+
+def command_line(words: Iterable[str]) -> str:
+    """`words` as one would type them into a POSIX shell: what parse_command splits again."""
+    return " ".join(word if _PLACE.fullmatch(word) else shlex.quote(word) for word in words)
 
 
 def ending(stderr: str) -> str:

@@ -91,7 +91,7 @@ def test_cursor_all_servers_are_tested_and_told_apart_in_every_report(tmp_path: 
     assert [(name, verdict["requirement"]) for name, verdict in failed] == [
         ("faulty", "jsonrpc/unknown-method-refused")
     ]
-    assert f"mcp-conform --config {CURSOR} --name faulty --revision 2025-11-25" in failed[0][1]["reproduce"]
+    assert f"mcp-conform --config {CURSOR} --name=faulty --revision 2025-11-25" in failed[0][1]["reproduce"]
 
     assert "violation  jsonrpc/unknown-method-refused  MUST, jsonrpc  in faulty 2025-11-25 stdio" in out
     assert "reference 2025-11-25 stdio jsonrpc: 1 passed" in out

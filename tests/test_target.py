@@ -11,7 +11,7 @@ import pytest
 
 from conformance.listening import PORTS, RunningServer, free_port, reach
 from conformance.model import Limits, Target
-from conformance.target import ServerProcess, StartError, ending, parse_command
+from conformance.target import ServerProcess, StartError, command_line, ending, parse_command
 
 PATIENCE = 120.0
 LIMITS = Limits(start=PATIENCE, shutdown=5.0)
@@ -30,6 +30,19 @@ def refusal(*command: str, cwd: str | None = None) -> str:
 
 def test_a_command_line_is_split_as_a_shell_would() -> None:
     assert parse_command("python 'my server.py' --name \"a b\"") == ("python", "my server.py", "--name", "a b")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("python", "s.py", "--port", "{port}"), "python s.py --port {port}"),
+        (("http://127.0.0.1:{port}/mcp",), "http://127.0.0.1:{port}/mcp"),
+        (("my server", "{a,b}", "$HOME", ""), "'my server' '{a,b}' '$HOME' ''"),
+    ],
+)
+def test_words_are_quoted_only_where_a_shell_would_change_them(words: tuple[str, ...], line: str) -> None:
+    assert command_line(words) == line
+    assert parse_command(line) == words
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from junit_xml import TestCase, TestSuite, to_xml_report_string
@@ -11,6 +10,7 @@ from conformance.events import Event, Finished
 from conformance.model import Judged, Report, Run, Verdict
 from conformance.reporters.report_file import ReportFile
 from conformance.reporters.words import finding_text, folklore, shortened, visible
+from conformance.target import command_line
 from conformance.verdicts import outcome
 
 
@@ -97,7 +97,7 @@ def _about(report: Report) -> dict[str, str]:
     if target.config:
         about["config"] = visible(target.config)
     if target.command:
-        about["command"] = visible(shlex.join(target.command))
+        about["command"] = visible(command_line(target.command))
     if target.url:
         about["url"] = visible(target.url)
     return about
