@@ -62,6 +62,15 @@ Fuzz = Annotated[
         rich_help_panel=FUZZING,
     ),
 ]
+Quick = Annotated[
+    bool,
+    typer.Option(
+        "--quick",
+        help="Only what one session tells at once, in about a second: for while you work on the server. The whole "
+        "run finds more.",
+        rich_help_panel=CHOICE,
+    ),
+]
 Verbose = Annotated[
     bool,
     typer.Option(
@@ -169,6 +178,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
         Path | None,
         typer.Option(metavar="DIR", help="Test the cases of your own in this folder too.", rich_help_panel=CHOICE),
     ] = None,
+    quick: Quick = False,
     profile: Profiles = None,
     fuzz: Fuzz = None,
     fuzz_time: Annotated[
@@ -289,6 +299,7 @@ def run(  # noqa: PLR0913 - one parameter for each option
             "only": only,
             "skip": skip,
             "cases": cases,
+            "quick": quick,
             "profiles": profile,
             "call-tools": call_tools,
             "tools": call_tool,
@@ -318,6 +329,7 @@ def demo(  # noqa: PLR0913 - one parameter for each option
     list_faults: Annotated[bool, typer.Option("--list-faults", help="List the faults and exit.")] = False,
     revision: Revisions = None,
     only: Only = None,
+    quick: Quick = False,
     profile: Profiles = None,
     fuzz: Fuzz = None,
     verbose: Verbose = False,
@@ -332,6 +344,7 @@ def demo(  # noqa: PLR0913 - one parameter for each option
         return
     try:
         said = {"revisions": revision, "only": only, "profiles": profile, "call-tools": "all", "fuzz": fuzz}
+        said["quick"] = quick
         _, options = settle(said, None)
         plan = Plan(reference(fault or ()), options, {}, verbose)
     except WrongUse as error:

@@ -35,7 +35,8 @@ class Options:
     `samples` and `answers` are what is tried and answered where the user knows better than the suite. `softened` are
     requirements that shall weigh less. `own` is what the user asks beside the specification. `named_by` are the words
     of the command line that name the target, if a file describes it. `shared` means that the same options are for
-    several targets: a tool that one of them lacks another may have.
+    several targets: a tool that one of them lacks another may have. `quick` leaves out what one session cannot
+    tell at once.
     """
 
     revisions: tuple[str, ...] = ()
@@ -54,5 +55,6 @@ class Options:
     softened: Mapping[str, Severity] = field(default_factory=dict)
     own: Own = field(default_factory=Own)
     fuzzing: Fuzzing = field(default_factory=Fuzzing)
+    quick: bool = False
     named_by: tuple[str, ...] = ()
     shared: bool = False

@@ -35,7 +35,7 @@ from conformance.profiles import rules as profiles
 from conformance.reproduction import command
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
-from conformance.selection import Selection, SelectionError, select, without_campaigns
+from conformance.selection import Selection, SelectionError, quick, select, without_campaigns
 from conformance.session import NotSpoken, Session
 from conformance.survey import CallPolicy, Survey
 from conformance.transports import StartError
@@ -62,6 +62,7 @@ class Runner:
         self._advice = profiles.requirements(rules)
         self.requirements = {**load(), **self._advice, **options.own.requirements}
         self.cases = (*cases(), *options.own.cases)
+        self._notes: list[str] = []
         self.selection = self._select()
         self._judging: dict[str, tuple[str, ...]] = {}
         for case in self.selection.cases:
@@ -70,7 +71,6 @@ class Runner:
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._states: list[State] = []
-        self._notes: list[str] = []
         self._problem = ""
         self._complete = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
@@ -83,6 +83,7 @@ class Runner:
     def run(self) -> Generator[events.Event, None, None]:
         """Everything, in order. Whatever happens, no process is left behind when it ends or is closed."""
         yield events.Started(self.target)
+        yield from map(events.Noted, self._notes)
         pool = ThreadPoolExecutor(self.options.jobs, thread_name_prefix="mcp-conform")
         try:
             yield from self._detect(pool)
@@ -389,6 +390,10 @@ class Runner:
                 invariant=judged_by_invariants(),
                 extra=SESSION_CASES,
             )
+            if self.options.quick:
+                everything, selected = selected, quick(selected, judged_by_invariants())
+                left = len(everything.requirements - selected.requirements)
+                self._notes.append(f"--quick left out {left} requirements that one session cannot tell at once")
             return selected if self.options.fuzzing.examples else without_campaigns(selected)
         except SelectionError as error:
             raise UsageError(str(error)) from None

@@ -73,6 +73,24 @@ def without_campaigns(selection: Selection) -> Selection:
     return replace(selection, cases=played)
 
 
+def quick(selection: Selection, invariant: Collection[str]) -> Selection:
+    """What one ordinary session tells at once: no other processes, no waiting, no campaigns.
+
+    Requirements that only what is left out judges are not reported; `invariant` are judged in any session. Raises
+    SelectionError if nothing is left.
+    """
+    played = tuple(
+        case
+        for case in selection.cases
+        if case.isolation == "shared" and not (case.harmful or case.waits or case.client)
+    )
+    judged = frozenset(identifier for case in played for identifier in case.requirements) | frozenset(invariant)
+    lost = frozenset(identifier for case in selection.cases for identifier in case.requirements) - judged
+    if selection.cases and not played:
+        raise SelectionError("--quick leaves nothing to test: what was asked for takes more than one session")
+    return Selection(played, selection.requirements - lost)
+
+
 def _judges_only(case: Case, excluded: Iterable[_Meant]) -> bool:
     return set(case.requirements) <= frozenset().union(*(meant.requirements for meant in excluded))
 

@@ -123,6 +123,7 @@ def _options(said: Said, file: TargetFile) -> Options:
         softened=_softened(file),
         own=_own(said.get("cases"), file),
         fuzzing=Fuzzing(chosen("fuzz", usual.examples), chosen("fuzz-time", usual.seconds), chosen("seed", usual.seed)),
+        quick=bool(said.get("quick")),
         named_by=() if file is NOTHING or said.get("server") or said.get("url") else ("--target", str(file.path)),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -120,6 +121,33 @@ def test_the_demo_passes_and_its_fault_fails() -> None:
     assert bad.returncode == 1, bad.stdout
     assert "violation  jsonrpc/version-member  MUST, schema" in bad.stdout
     assert "\x1b" not in bad.stdout
+
+
+def test_a_quick_run_starts_one_server_and_says_what_it_leaves_out(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    server = f"sh -c 'echo >> {starts}; exec {REFERENCE}'"
+    done = conform("--server", server, "--revision", "2025-11-25", "--quick", "--json", tmp_path / "report.json")
+    assert done.returncode == 0, done.stdout
+    left = re.search(r"^--quick left out (\d+) requirements that one session cannot tell at once$", done.stdout, re.M)
+    assert left and int(left[1]) > 0
+    run = json.loads((tmp_path / "report.json").read_text())["runs"][0]
+    decided = [judged for judged in run["verdicts"] if judged["verdict"] in ("passed", "failed")]
+    assert len(decided) > 100
+    assert len(starts.read_text()) == 1
+
+
+def test_a_quick_run_finds_what_a_session_tells() -> None:
+    done = conform("demo", "--quick", "--revision", "newest", "--fault", "version-member-number")
+    assert done.returncode == 1, done.stdout
+    assert "violation  jsonrpc/version-member  MUST, schema" in done.stdout
+
+
+def test_a_quick_run_of_what_takes_more_than_a_session_is_wrong_use() -> None:
+    done = conform("demo", "--quick", "--only", "fuzz/malformed")
+    assert done.returncode == 2
+    assert (
+        done.stderr == "mcp-conform: --quick leaves nothing to test: what was asked for takes more than one session\n"
+    )
 
 
 def test_a_run_writes_all_its_reports(tmp_path: Path) -> None:
