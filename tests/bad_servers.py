@@ -179,7 +179,7 @@ def lingers() -> None:
 
 def forks() -> None:
     """Leave a grandchild behind."""
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "mcp-conform-orphan"])
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", *sys.argv[2:]])
     serve()
 
 

@@ -130,6 +130,7 @@ def shown_by(report: Report, requirement: str) -> tuple[str, ...]:
     return tuple(sorted({finding.case for verdict in judged for finding in verdict.findings}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_the_correct_server_has_no_finding_in_any_revision(transport: str) -> None:
     report = outcome(http=transport == "http", fuzzing=CAMPAIGNS)
@@ -157,8 +158,29 @@ def test_a_fault_that_only_generated_frames_show_is_found_by_a_campaign(fault: F
 
 ORDINARY = [f for f in faults() if f.requirements[0] in checks() and f.area not in FOR_CAMPAIGNS]
 
+SILENT = (
+    "latin-1",
+    "server-request-id-null",
+    "ping-slow",
+    "blocks-on-changed-roots",
+    "id-text-lost-in-errors",
+    "templates-unanswered",
+    "asks-with-object-id",
+    "stays-after-input",
+    "hangs-on-decline",
+    "hangs-on-cancel",
+    "id-stuck-after-error",
+    "hangs-on-refused-model",
+)
+"""Faults that make the suite wait for answers that never come."""
 
-@pytest.mark.parametrize("fault", ORDINARY, ids=lambda fault: fault.name)
+
+def begun_early(fault: Fault) -> object:
+    """The fault as a parameter, with a mark if it takes long."""
+    return pytest.param(fault, id=fault.name, marks=[pytest.mark.slow] if fault.name in SILENT else [])
+
+
+@pytest.mark.parametrize("fault", map(begun_early, ORDINARY))
 def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_path: Path) -> None:
     http = "stdio" not in fault.transports
     claimed = tuple(date for date in fault.revisions if (set(fault.transports) & set(BY_DATE[date].transports)))
