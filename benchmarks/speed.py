@@ -14,7 +14,7 @@ from collections.abc import Callable
 from conformance.connections import Connections
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
-from conformance.model import Limits, Target
+from conformance.model import Fuzzing, Limits, Target
 from conformance.options import Options
 from conformance.revisions import BY_DATE
 from conformance.runner import Runner
@@ -117,7 +117,7 @@ def main() -> int:
     command = tuple(shlex.split(given[0])) if given else (sys.executable, "-m", "conformance.reference")
     started = start_up(command)
     bare, full = round_trips(command)
-    runner = Runner(Target(command), Options(revisions=(REVISION,), confirm=False))
+    runner = Runner(Target(command), Options(revisions=(REVISION,), confirm=False, fuzzing=Fuzzing(examples=0)))
     wall = seconds(lambda: list(runner.run()))
     processes, requests = runner.effort
     decided = sum(v.verdict.value in ("passed", "failed") for run in runner.report().runs for v in run.verdicts)

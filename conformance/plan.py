@@ -28,8 +28,8 @@ def claimed(case: Case, state: State) -> bool:
 
 
 def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
-    """Units of cases: those that share the main session, the lone ones that wait a lot, groups by client capabilities,
-    the other lone ones; in that order.
+    """Units of cases: those that share the main session, groups by client capabilities, lone ones that wait a lot, and
+    other lone ones; in that order, since what takes longest must begin first.
 
     Cases that the server makes no claim for are left out, with the reason in the ledger.
     """
@@ -48,8 +48,8 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
             lone.append((case,))
     # What is said after something illegal is judged less strictly, so that comes last.
     main, *groups = (tuple(sorted(each, key=lambda case: case.illegal)) for each in shared.values())
-    waiting = [unit for unit in lone if unit[0].waits]
-    return [main, *waiting, *groups, *(unit for unit in lone if not unit[0].waits)]
+    others = [*groups, *lone]
+    return [main, *sorted(others, key=lambda unit: (len(unit) == 1, not unit[0].waits))]
 
 
 def isolated(unit: tuple[Case, ...]) -> bool:
