@@ -180,7 +180,7 @@ def begun_early(fault: Fault) -> object:
     return pytest.param(fault, id=fault.name, marks=[pytest.mark.slow] if fault.name in SILENT else [])
 
 
-@pytest.mark.parametrize("fault", map(begun_early, ORDINARY))
+@pytest.mark.parametrize("fault", [begun_early(fault) for fault in ORDINARY])
 def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_path: Path) -> None:
     http = "stdio" not in fault.transports
     claimed = tuple(date for date in fault.revisions if (set(fault.transports) & set(BY_DATE[date].transports)))
