@@ -859,7 +859,7 @@ ANSWERING = """
 import json, sys
 for line in sys.stdin:
     message = json.loads(line)
-    if "id" not in message:
+    if "id" not in message or "method" not in message:
         continue
     method, params = message["method"], message.get("params", {})
     if method == "die":
@@ -888,6 +888,23 @@ def test_a_server_that_stays_after_its_input_is_told_how_it_was_ended() -> None:
     ledger = ran(ANSWERING + "\nimport time\ntime.sleep(60)", shutdown=0.5)
     assert set(broken(ledger)) == {"transport-stdio/exits-on-stdin-close-implied"}
     assert "SIGTERM" in ledger.findings[0].actual
+
+
+ASKING = ANSWERING.replace(
+    "    result = {}\n", "    result = {}\n    if method == 'ping':\n        print(ASKED, flush=True)\n"
+)
+"""Pings the client when it is pinged, and stays after its input."""
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_server_may_stay_only_while_we_owe_it_an_answer(silent: bool) -> None:
+    def script(session: Session) -> None:
+        session.answers.held.update({"ping"} if silent else ())
+        session.request("ping")
+
+    asked = json.dumps({"jsonrpc": "2.0", "id": "s1", "method": "ping"})
+    ledger = ran(f"ASKED = {asked!r}\n{ASKING}\nimport time\ntime.sleep(60)", script, shutdown=0.5)
+    assert set(broken(ledger)) == (set() if silent else {"transport-stdio/exits-on-stdin-close-implied"})
 
 
 def test_a_server_that_dies_of_a_request_is_told_with_its_exit_code() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from conformance.invariants.base import Watcher
-from conformance.messages import MAY_TAKE_LONG
+from conformance.ledger import Ledger
+from conformance.messages import MAY_TAKE_LONG, id_key
+from conformance.model import Frame
+from conformance.session import Call, Session
 
 IMPLIED = "transport-stdio/exits-on-stdin-close-implied"
 SAID = "transport-stdio/exits-on-stdin-close"
@@ -16,6 +19,25 @@ class Shutdown(Watcher):
 
     name = "shutdown"
     requirements: ClassVar[tuple[str, ...]] = (IMPLIED, SAID)
+
+    def __init__(self, session: Session, ledger: Ledger) -> None:
+        super().__init__(session, ledger)
+        self._owed: set[object] = set()
+
+    def sent(self, frame: Frame) -> None:
+        """A response of ours settles a request of the server."""
+        if isinstance(frame.message, dict) and "method" not in frame.message:
+            self._owed.discard(id_key(frame.message.get("id")))
+
+    def heard(self, frame: Frame, call: Call | None) -> None:
+        """Note the requests of the server that are not answered, until it gives them up."""
+        message = frame.message
+        if not isinstance(message, dict) or "method" not in message:
+            return
+        if "id" in message:
+            self._owed.add(id_key(message["id"]))
+        elif message["method"] == "notifications/cancelled" and isinstance(message.get("params"), dict):
+            self._owed.discard(id_key(message["params"].get("requestId")))
 
     def finish(self) -> None:
         """Judge how the process went."""
@@ -30,6 +52,8 @@ class Shutdown(Watcher):
             return
         if any(call.method in MAY_TAKE_LONG for call in session.pending):
             return  # it may still be at work on what we asked for
+        if self._owed and ending.how != "closed":
+            return  # it may still wait for what it asked us for
         requirement = SAID if session.revision.era == "stateless" else IMPLIED
         if ending.how != "closed" and ending.seconds < session.limits.shutdown:
             return  # we did not wait for it: the run was cut short

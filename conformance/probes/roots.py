@@ -131,7 +131,7 @@ def _plain(name: str) -> str:
 @probe("asking.root-boundaries", BOUNDARIES)
 def boundaries(bench: Bench) -> None:
     """A tool that takes a path, in a server that asks for roots: a file of ours in the only root, and one beside it."""
-    _users(bench)
+    _, unasked = _users(bench)
     tools = [tool for tool in with_tools_of(bench).survey.callable_tools if path_argument(tool)]
     if not tools:
         raise Unavailable("no tool that may be called takes a path; name one with --call-tool")
@@ -142,6 +142,9 @@ def boundaries(bench: Bench) -> None:
             (place / "note.txt").write_text(f"A note of mcp-conform in {place.name}.\n")
         roots = fixed({"result": {"roots": [{"uri": inside.as_uri(), "name": "root"}]}})
         client = Client(bench, EVERYTHING, opening={LIST: roots})
+        if unasked:
+            # It asks after the opening, in its own time, and must have the answer before a tool is called.
+            client.session.listen(client.session.limits.quiet)
         for tool in tools:
             for form in _forms(tool):
                 if _judge_boundary(bench, client, tool, {LIST: roots}, [form(inside), form(outside)]):
