@@ -96,12 +96,12 @@ def found(report: dict[str, Any]) -> Found:
 
 
 def reviewed(server: Server, report: dict[str, Any]) -> Found:
-    """The reviewed findings: requirement → severity; one that comes `sometimes`, in a race, only if it came."""
+    """The reviewed findings: requirement → severity; one that comes `sometimes`, in a race, only if it came so."""
     entries = yaml.safe_load((HERE / "findings" / f"{server.name}.yaml").read_text()) or []
     assert all(entry["why"].strip() for entry in entries)
     came = found(report)
     return {
         entry["requirement"]: entry["severity"]
         for entry in entries
-        if not entry.get("sometimes") or entry["requirement"] in came
+        if not entry.get("sometimes") or came.get(entry["requirement"]) == entry["severity"]
     }
