@@ -66,8 +66,7 @@ Quick = Annotated[
     bool,
     typer.Option(
         "--quick",
-        help="Only what one session tells at once, in about a second: for while you work on the server. The whole "
-        "run finds more.",
+        help="Only what one session tells at once: for while you work on the server. The whole run finds more.",
         rich_help_panel=CHOICE,
     ),
 ]

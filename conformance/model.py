@@ -129,12 +129,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long the suite waits, in seconds. Generous: no verdict hangs on a tight clock."""
+    """How long the suite waits, in seconds. Generous: no verdict hangs on a tight clock.
+
+    `slow` is when a tool counts as slow: others are called meanwhile, and it is soon given up.
+    """
 
     start: float = 30.0
     answer: float = 10.0
     quiet: float = 1.0
     shutdown: float = 5.0
+    slow: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

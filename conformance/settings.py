@@ -24,6 +24,8 @@ Said = Mapping[str, Any]
 """
 
 NOTHING = TargetFile(Path())
+HURRY = 0.2
+"""Seconds after which a tool counts as slow with --quick."""
 
 
 class WrongUse(Exception):
@@ -105,6 +107,12 @@ def _options(said: Said, file: TargetFile) -> Options:
     mentions = [Mention("tool", name, "--call-tool") for name in named]
     mentions += [Mention("tool", name, file.where("tools", name)) for name in tools]
     mentions += [Mention("prompt", name, file.where("prompts", name)) for name in prompts]
+    usually = Limits()
+    limits = Limits(
+        start=chosen("start-timeout", usually.start),
+        answer=chosen("timeout", usually.answer),
+        slow=HURRY if said.get("quick") else usually.slow,
+    )
     mode = chosen("call-tools", "safe")
     fail_on = chosen("fail-on", "violation")
     assert mode in get_args(CallMode) and fail_on in get_args(FailOn)
@@ -114,7 +122,7 @@ def _options(said: Said, file: TargetFile) -> Options:
         skip=tuple(chosen("skip", ())),
         profiles=tuple(chosen("profiles", ())),
         policy=CallPolicy(mode, (*named, *tools)),
-        limits=Limits(start=chosen("start-timeout", Limits().start), answer=chosen("timeout", Limits().answer)),
+        limits=limits,
         jobs=chosen("jobs", Options().jobs),
         fail_on=fail_on,
         samples=_samples(settings),

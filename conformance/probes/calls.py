@@ -12,7 +12,7 @@ from conformance.survey import Unavailable
 
 MAX_CALLS = 100
 SHORT = 1.0
-"""Seconds after which a tool counts as slow: the other tools are called meanwhile."""
+"""Seconds, times Limits.slow, after which a tool counts as slow: the other tools are called meanwhile."""
 
 LONG = 3.0
 """Seconds that slow tools are waited for in the end, all together."""
@@ -58,9 +58,9 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
 
 
 def patience(session: Session, seconds: float) -> float:
-    """`seconds`, longer if the user gave the server longer to answer."""
+    """`seconds`, longer if the user gave the server longer to answer, and shorter in a hurry."""
     limit = session.limits.answer
-    return min(limit, seconds * max(1.0, limit / ORDINARY))
+    return min(limit, seconds * session.limits.slow * max(1.0, limit / ORDINARY))
 
 
 def call_quickly(session: Session, params: Json) -> Call:
