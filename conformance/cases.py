@@ -94,6 +94,11 @@ class Case:
     steps: tuple[Step, ...] = ()
 
     @property
+    def shares(self) -> bool:
+        """Whether others may be played before and after it in the same session."""
+        return self.isolation == "shared" and not self.harmful
+
+    @property
     def illegal(self) -> bool:
         """Whether it may send what is wrong on purpose, after which the server is judged less strictly."""
         return any(step.illegal for step in self.steps)

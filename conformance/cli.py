@@ -342,8 +342,14 @@ def demo(  # noqa: PLR0913 - one parameter for each option
             typer.echo(f"{row['name']:42} {row['text']}")
         return
     try:
-        said = {"revisions": revision, "only": only, "profiles": profile, "call-tools": "all", "fuzz": fuzz}
-        said["quick"] = quick
+        said: dict[str, object] = {
+            "revisions": revision,
+            "only": only,
+            "quick": quick,
+            "profiles": profile,
+            "call-tools": "all",
+            "fuzz": fuzz,
+        }
         _, options = settle(said, None)
         plan = Plan(reference(fault or ()), options, {}, verbose)
     except WrongUse as error:

@@ -42,7 +42,7 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
             lacking = " and ".join(" or ".join(alternatives) for alternatives in case.requires)
             for requirement in case.requirements:
                 state.ledgers[0].not_applicable(requirement, f"the server does not declare {lacking}")
-        elif case.isolation == "shared" and not case.harmful:
+        elif case.shares:
             shared.setdefault(json.dumps(case.client, sort_keys=True), []).append(case)
         else:
             lone.append((case,))
@@ -50,8 +50,3 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
     main, *groups = (tuple(sorted(each, key=lambda case: case.illegal)) for each in shared.values())
     others = [*groups, *lone]
     return [main, *sorted(others, key=lambda unit: (len(unit) == 1, not unit[0].waits))]
-
-
-def isolated(unit: tuple[Case, ...]) -> bool:
-    """Whether the unit needs a session other than the main one."""
-    return bool(unit)

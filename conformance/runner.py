@@ -30,7 +30,7 @@ from conformance.model import (
     Verdict,
 )
 from conformance.options import Options, UsageError
-from conformance.plan import isolated, plan
+from conformance.plan import plan
 from conformance.profiles import rules as profiles
 from conformance.reproduction import command
 from conformance.requirements import applies, load
@@ -228,7 +228,7 @@ class Runner:
             total += sum(len(unit) for unit in units)
             for unit in units:
                 todo.append(self._job(state, unit, state.main if unit is units[0] else None))
-            self._connections.expect(sum(1 for unit in units[1:] if isolated(unit)))
+            self._connections.expect(len(units) - 1)
         self._check_mentions()
         yield events.Planned(total)
         yield from self._work(pool, todo)
@@ -391,8 +391,9 @@ class Runner:
                 extra=SESSION_CASES,
             )
             if self.options.quick:
-                everything, selected = selected, quick(selected, judged_by_invariants())
-                left = len(everything.requirements - selected.requirements)
+                asked = len(selected.requirements)
+                selected = quick(selected, judged_by_invariants())
+                left = asked - len(selected.requirements)
                 self._notes.append(f"--quick left out {left} requirements that one session cannot tell at once")
             return selected if self.options.fuzzing.examples else without_campaigns(selected)
         except SelectionError as error:

@@ -57,9 +57,7 @@ def select(
         and not _judges_only(case, excluded)
     )
     if skipped:
-        judged = frozenset(identifier for case in played for identifier in case.requirements)
-        lost = frozenset(identifier for case in index.cases for identifier in case.requirements) - judged
-        report -= lost - index.invariant
+        report -= _judged(index.cases) - _judged(played) - index.invariant
     if not report:
         raise SelectionError("the patterns leave nothing to test")
     return Selection(played, report)
@@ -79,16 +77,15 @@ def quick(selection: Selection, invariant: Collection[str]) -> Selection:
     Requirements that only what is left out judges are not reported; `invariant` are judged in any session. Raises
     SelectionError if nothing is left.
     """
-    played = tuple(
-        case
-        for case in selection.cases
-        if case.isolation == "shared" and not (case.harmful or case.waits or case.client)
-    )
-    judged = frozenset(identifier for case in played for identifier in case.requirements) | frozenset(invariant)
-    lost = frozenset(identifier for case in selection.cases for identifier in case.requirements) - judged
+    played = tuple(case for case in selection.cases if case.shares and not (case.waits or case.client))
     if selection.cases and not played:
         raise SelectionError("--quick leaves nothing to test: what was asked for takes more than one session")
+    lost = _judged(selection.cases) - _judged(played) - frozenset(invariant)
     return Selection(played, selection.requirements - lost)
+
+
+def _judged(cases: Iterable[Case]) -> frozenset[str]:
+    return frozenset(identifier for case in cases for identifier in case.requirements)
 
 
 def _judges_only(case: Case, excluded: Iterable[_Meant]) -> bool:
@@ -122,7 +119,7 @@ class _Index:
 
     def reported(self, meant: _Meant) -> frozenset[str]:
         """The requirements to report if that is asked for."""
-        judged = {identifier for case in self.cases if case.id in meant.cases for identifier in case.requirements}
+        judged = _judged(case for case in self.cases if case.id in meant.cases)
         return meant.requirements | judged | (self.invariant if meant.cases else frozenset())
 
     def plays(self, case: Case, meant: _Meant) -> bool:
@@ -130,8 +127,7 @@ class _Index:
         if case.id in meant.cases or meant.requirements & set(case.requirements):
             return True
         watched = meant.requirements & self.invariant
-        shares = case.isolation == "shared" and not case.harmful
-        return bool(watched) and (shares or case.area in set(map(_area, watched)))
+        return bool(watched) and (case.shares or case.area in set(map(_area, watched)))
 
 
 def _area(identifier: str) -> str:

@@ -193,7 +193,7 @@ class _Unit:
         finally:
             for other in others:
                 other.close()
-        if case.harmful or case.isolation != "shared":
+        if not case.shares:
             self.close()
         return _outcome(before, _marks(self.ledger))
 

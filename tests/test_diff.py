@@ -13,7 +13,6 @@ from jsonschema import Draft202012Validator
 
 from conformance.data import SCHEMAS
 
-COMMAND = [sys.executable, "-m", "conformance"]
 REFERENCE = f"{sys.executable} -m conformance.reference"
 
 

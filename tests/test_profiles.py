@@ -16,7 +16,6 @@ from conformance.profiles.rules import AREA, FILE, load
 from conformance.requirements import load as load_requirements
 from conformance.yaml_files import FileError
 
-COMMAND = [sys.executable, "-m", "conformance"]
 REFERENCE = f"{sys.executable} -m conformance.reference"
 PROFILES, RULES = load()
 ALL = [word for profile in PROFILES for word in ("--profile", profile)]

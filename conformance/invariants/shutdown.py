@@ -22,7 +22,7 @@ class Shutdown(Watcher):
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
         super().__init__(session, ledger)
-        self._owed: set[object] = set()
+        self._owed: set[str] = set()
 
     def sent(self, frame: Frame) -> None:
         """A response of ours settles a request of the server."""

@@ -15,7 +15,7 @@ SHORT = 1.0
 """Seconds, times Limits.slow, after which a tool counts as slow: the other tools are called meanwhile."""
 
 LONG = 3.0
-"""Seconds that slow tools are waited for in the end, all together."""
+"""Seconds, times Limits.slow, that slow tools are waited for in the end, all together."""
 
 ORDINARY = 10.0
 """The time limit for answers to which SHORT and LONG belong; a longer one makes them longer."""
