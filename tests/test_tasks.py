@@ -192,11 +192,15 @@ def test_what_a_server_asks_as_a_task_is_judged_by_what_the_client_declared() ->
     assert broken(judged(Server(before=(question,)), CALL, client=SAMPLING)) == {}
 
 
-def test_a_task_of_the_client_is_not_cancelled_like_a_request() -> None:
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/result"])
+def test_a_task_of_the_client_that_the_server_has_asked_for_is_not_cancelled_like_a_request(method: str) -> None:
     question = request("sampling/createMessage", messages=[], maxTokens=1, task={})
-    server = Server(before=(question,), after=(note("cancelled", requestId="s1"),))
+    asked = request(method, "s2", taskId="mcp-conform-client-task-1")
+    cancelled = note("cancelled", requestId="s1")
     script: Script = lambda session: [session.request("tools/call", {"name": "t"}), session.hear_out()]  # noqa: E731
-    assert broken(judged(server, script, client=SAMPLING)) == {"cancellation/tasks-cancelled-by-tasks-cancel": None}
+    known, crossed = Server(before=(question,), after=(asked, cancelled)), Server(before=(question,), after=(cancelled,))
+    assert broken(judged(known, script, client=SAMPLING)) == {"cancellation/tasks-cancelled-by-tasks-cancel": None}
+    assert broken(judged(crossed, script, client=SAMPLING)) == {}
 
 
 # -- the tasks that the suite runs as a client

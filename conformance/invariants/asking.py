@@ -117,6 +117,7 @@ class Asking(Watcher):
         if "requestId" not in params:
             return
         key = id_key(params["requestId"])
+        self._tokens = {token: request for token, request in self._tokens.items() if request != key}
         own = key in (self._listening if self._stateless else self._asked)
         requirement = LISTEN_ONLY if self._stateless else OWN
         if own:

@@ -30,6 +30,9 @@ class Requestor(Watcher):
         self._concerned = session.revision.date == REVISION
         self._asked: dict[str, Frame] = {}
         self._tasks: dict[str, Frame] = {}
+        self._identifiers: dict[str, str] = {}
+        self._known: set[str] = set()
+        """The requests of whose tasks the server has heard: its cancellation may have crossed our answer otherwise."""
         self._cursors: set[str] = set()
 
     def sent(self, frame: Frame) -> None:
@@ -40,8 +43,10 @@ class Requestor(Watcher):
         asked = self._asked.get(id_key(message.get("id")))
         if asked is None:
             return
-        if isinstance(message["result"].get("task"), dict):
+        task = message["result"].get("task")
+        if isinstance(task, dict):
             self._tasks[id_key(message["id"])] = frame
+            self._identifiers[id_key(task.get("taskId"))] = id_key(message["id"])
         cursor = message["result"].get("nextCursor")
         if isinstance(cursor, str):
             self._cursors.add(cursor)
@@ -59,16 +64,18 @@ class Requestor(Watcher):
             self._asked[id_key(message["id"])] = frame
             self._request(frame, message["method"], params)
         elif message["method"] == "notifications/cancelled" and "requestId" in params:
-            created = self._tasks.get(id_key(params["requestId"]))
-            if created is not None:
+            key = id_key(params["requestId"])
+            if key in self._known:
                 what = "the server cancels a task by notifications/cancelled"
-                asked = self._asked[id_key(params["requestId"])]
-                self.breach(CANCELS, what, "tasks/cancel", params, (asked, created, frame), None)
+                self.breach(CANCELS, what, "tasks/cancel", params, (self._asked[key], self._tasks[key], frame), None)
 
     def _request(self, frame: Frame, method: str, params: dict[str, Json]) -> None:
         if method in AUGMENTABLE:
             self._augmented(frame, method, params)
         elif method in ("tasks/get", "tasks/result", "tasks/cancel"):
+            created = self._identifiers.get(id_key(params.get("taskId")))
+            if created is not None:
+                self._known.add(created)
             meta = params.get("_meta")
             if isinstance(meta, dict) and RELATED in meta:
                 what = f"the server's {method} names a related task"

@@ -162,8 +162,8 @@ def _input(bench: Bench, params: Json) -> None:
 def _cancel(bench: Bench, params: Json) -> None:
     """A tool that is cancelled while it waits for its task. What the server sends then is an invariant's to judge."""
     session = bench.session
-    task, call = _call(bench, params, ("working",), lambda task: True)
-    if task is None or call.done:
+    task, call = _call(bench, params, ("working",), lambda task: bool(task.asked or task.fetched))
+    if task is None or call.done:  # a server that has not asked for the task need not know that there is one
         return
     start = session.position
     call.excused = True  # what is cancelled need not be answered
