@@ -198,7 +198,8 @@ def test_a_task_of_the_client_that_the_server_has_asked_for_is_not_cancelled_lik
     asked = request(method, "s2", taskId="mcp-conform-client-task-1")
     cancelled = note("cancelled", requestId="s1")
     script: Script = lambda session: [session.request("tools/call", {"name": "t"}), session.hear_out()]  # noqa: E731
-    known, crossed = Server(before=(question,), after=(asked, cancelled)), Server(before=(question,), after=(cancelled,))
+    known = Server(before=(question,), after=(asked, cancelled))
+    crossed = Server(before=(question,), after=(cancelled,))
     assert broken(judged(known, script, client=SAMPLING)) == {"cancellation/tasks-cancelled-by-tasks-cancel": None}
     assert broken(judged(crossed, script, client=SAMPLING)) == {}
 

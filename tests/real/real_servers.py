@@ -65,17 +65,16 @@ def prepare(scratch: Path) -> None:
         subprocess.run(["git", "-C", str(repository), *words], check=True)
 
 
-def report_on(server: Server, folder: Path) -> dict[str, Any]:
-    """What the command line reports as JSON; `folder` must be empty."""
+def report_on(server: Server, folder: Path, *options: str) -> dict[str, Any]:
+    """What the command line reports as JSON, with `options` besides its own; `folder` must be empty."""
     (REAL / "empty").mkdir(exist_ok=True)
     (REAL / "papers").mkdir(exist_ok=True)
     scratch = folder / "scratch"
     prepare(scratch)
     file = folder / "report.json"
     command = [sys.executable, "-m", "conformance", *server.words(scratch), "--json", str(file)]
-    done = subprocess.run(
-        [*command, "--start-timeout", "60"], cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=900
-    )
+    command += ["--start-timeout", "60", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=900)
     assert file.exists(), done.stderr
     report: dict[str, Any] = json.loads(file.read_text())
     assert done.returncode == report["exit"], done.stdout[-2000:] + done.stderr[-2000:]

@@ -1,6 +1,6 @@
 """Run mcp-conform on each real server many times and compare the verdicts: the same server must get the same ones.
 
-    python tests/real/stability.py [--runs N] [--load] [--keep FOLDER] [NAME …]
+    python tests/real/stability.py [--runs N] [--load] [--fuzz N] [--keep FOLDER] [NAME …]
 
 Run with the Python that has mcp-conform, after tests/real/install.py. Compared are the requirement, its verdict and its
 severity in every revision; whether a finding was confirmed is left out. With --load something else keeps every core
@@ -79,14 +79,14 @@ def busy(wanted: bool) -> Iterator[None]:
             process.wait()
 
 
-def record(server: Server, runs: int, keep: Path | None) -> Record:
-    """Run mcp-conform on `server`, one run after the other."""
+def record(server: Server, runs: int, words: list[str], keep: Path | None) -> Record:
+    """Run mcp-conform with the options `words` on `server`, one run after the other."""
     kept = Record(server.name)
     for number in range(1, runs + 1):
         with tempfile.TemporaryDirectory() as folder:
             began = time.monotonic()
             try:
-                report = report_on(server, Path(folder))
+                report = report_on(server, Path(folder), *words)
             except (AssertionError, subprocess.TimeoutExpired) as error:
                 kept.lost.append(f"run {number}: {str(error)[-500:]}")
                 continue
@@ -118,6 +118,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare the verdicts of repeated runs on real servers.")
     parser.add_argument("--runs", type=int, default=10, help="runs of each server (default 10)")
     parser.add_argument("--load", action="store_true", help="keep every core busy meanwhile")
+    parser.add_argument("--fuzz", metavar="N", help="examples of each campaign (default: mcp-conform's own)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the reports of all runs here")
     parser.add_argument("names", nargs="*", metavar="NAME", help="servers of servers.yaml (default: all)")
     options = parser.parse_args()
@@ -126,12 +127,13 @@ def main() -> int:
     unknown = set(options.names) - {server.name for server in SERVERS}
     if unknown:
         parser.error(f"not in servers.yaml: {', '.join(sorted(unknown))}")
+    words = ["--fuzz", options.fuzz] if options.fuzz is not None else []
     print(f"{'server':22} {'runs':>4} {'verdicts':>9} {'seconds':>9} {'differing':>9} {'lost':>4}", flush=True)
     complaints: list[str] = []
     with busy(options.load):
         for server in SERVERS:
             if not options.names or server.name in options.names:
-                kept = record(server, options.runs, options.keep)
+                kept = record(server, options.runs, words, options.keep)
                 print(row(kept), flush=True)
                 complaints += explain(kept)
     print("\n".join(["", *complaints]) if complaints else "\nThe same verdicts every time.")
