@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,9 @@ FEW = 3
 
 MAX_ROUNDS = 5
 """So often in one call the same unhelpful answer is given; after that the plausible one, so that it comes to an end."""
+
+SLICE = 0.02
+"""Seconds between two looks at what has come."""
 
 Replies = Mapping[str, Callable[[Json], Reply]]
 
@@ -155,6 +159,18 @@ class Client:
                 session.answers.illegal = True
             self._session = session
         return self._session
+
+    def hear_question(self, method: str) -> None:
+        """Listen until the server has asked for `method` in this session, at most as long as answers may take.
+
+        For servers that ask by themselves after the opening, in their own time.
+        """
+        session = self.session
+        deadline = time.monotonic() + session.limits.answer
+        while session.alive and time.monotonic() < deadline:
+            if any(is_question(frame) and frame.message["method"] == method for frame in session.trace):
+                return
+            session.listen(SLICE)
 
     def plausible(self, method: str, params: Json) -> Json:
         """What a helpful client answers."""

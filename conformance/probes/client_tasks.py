@@ -10,6 +10,7 @@ from conformance.client_tasks import TERMINAL, ClientTask
 from conformance.messages import is_id
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
+from conformance.probes.askers import SLICE
 from conformance.probes.calls import SHORT, callable_tools, patience
 from conformance.session import Call
 from conformance.survey import walk
@@ -26,7 +27,6 @@ INTERVAL = 50
 """The pollInterval that the server is told, in milliseconds."""
 PATIENT = 4
 """How often a server may ask for the status of a task that needs input before it counts as not fetching."""
-SLICE = 0.02
 NOBODY = "the tools that were called create no task on the client"
 
 

@@ -68,7 +68,7 @@ def unavailable(bench: Bench) -> None:
     if not askers:
         bench.ledger.held(UNAVAILABLE)
     if not stateless and (changing or unasked):
-        _change(bench, changing, capabilities)
+        _change(bench, changing, capabilities, unasked)
 
 
 def _goes_on(bench: Bench, client: Client, requirement: str, what: str) -> bool:
@@ -91,9 +91,11 @@ def _goes_on(bench: Bench, client: Client, requirement: str, what: str) -> bool:
     return False
 
 
-def _change(bench: Bench, asker: Asker | None, capabilities: Json) -> None:
+def _change(bench: Bench, asker: Asker | None, capabilities: Json, unasked: bool) -> None:
     """The roots change, as the client may say; the server goes on, and so does the tool that uses them."""
     client = Client(bench, capabilities)
+    if unasked:
+        client.hear_question(LIST)  # it cannot notice a change of what it does not have yet
     if asker is not None and not client.call(asker, {}).answers:
         return
     session = client.session
@@ -143,7 +145,7 @@ def boundaries(bench: Bench) -> None:
         roots = fixed({"result": {"roots": [{"uri": inside.as_uri(), "name": "root"}]}})
         client = Client(bench, EVERYTHING, opening={LIST: roots})
         if unasked:
-            # It asks after the opening, in its own time, and must have the answer before a tool is called.
+            client.hear_question(LIST)  # it must have the answer before a tool is called
             client.session.listen(client.session.limits.quiet)
         for tool in tools:
             for form in _forms(tool):
