@@ -160,9 +160,16 @@ def test_an_unwritable_report_is_found_before_the_run(tmp_path: Path) -> None:
     assert "cannot be written" in done.stderr
 
 
-def test_an_interrupted_run_reports_what_was_learned_and_blames_nobody(tmp_path: Path) -> None:
+HTTP = ("--transport http --port {port}", ("--url", "http://127.0.0.1:{port}/mcp"))
+
+
+@pytest.mark.parametrize(("words", "options"), [("", ()), HTTP], ids=["stdio", "http"])
+def test_an_interrupted_run_reports_what_was_learned_and_blames_nobody(
+    words: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
     file = tmp_path / "report.json"
-    command = [sys.executable, "-m", "conformance", "--server", f"{sys.executable} -m conformance.reference"]
+    server = f"{sys.executable} -m conformance.reference {words}"
+    command = [sys.executable, "-m", "conformance", "--server", server, *options]
     process = subprocess.Popen([*command, "--json", str(file), "--verbose"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert any("jsonrpc/ids" in line for line in process.stdout)

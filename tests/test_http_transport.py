@@ -274,6 +274,9 @@ def test_closing_breaks_off_an_exchange_that_never_ends(connect: Connect, sent: 
     ended = end(transport)
     assert (ended.exchange, ended.reason) == (number, "the client closed the connection")
     transport.send(b"too late")
+    everything = transport.receive(0)
+    assert isinstance(everything, Ended), "whoever waits for what was sent too late would wait in vain"
+    assert (everything.exchange, everything.reason) == (None, "the client closed the connection")
     assert transport.receive(0) is None
 
 

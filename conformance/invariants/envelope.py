@@ -282,7 +282,6 @@ class Envelope(Watcher):
         )
 
     def _unanswered(self, call: Call) -> None:
-        ended = self.session.ended
         slow = call.lost.startswith("no answer within")
         if not call.lost or (self._illegal is not None and self._illegal.number <= call.sent.number):
             return  # nothing is said about what a server does after it was sent something wrong
@@ -291,9 +290,12 @@ class Envelope(Watcher):
             return
         if call.head is not None and (call.head.status or 200) >= 400:
             return  # refused by HTTP: no JSON-RPC answer is due
-        actual = call.lost if slow or ended is None else ended.reason
         self.ledger.broke(
-            ONCE, f"{call.method} is not answered", expected="exactly one response", actual=actual, frames=(call.sent,)
+            ONCE,
+            f"{call.method} is not answered",
+            expected="exactly one response",
+            actual=call.lost,
+            frames=(call.sent,),
         )
 
     def _busy(self, call: Call) -> bool:

@@ -118,6 +118,8 @@ class HttpTransport:
             self._work.put(None)
         with contextlib.suppress(Exception):
             self._client.close()
+        # Whoever still waits for an answer must not wait in vain.
+        self._inbox.put(Ended(time.monotonic(), "the client closed the connection"))
         return Ending("remote")
 
     def unfinished(self) -> bytes:
