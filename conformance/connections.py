@@ -69,11 +69,12 @@ class Connections:
     def be_patient(self) -> None:
         """From now on every server gets the full time to end: what was found is put to the test again."""
         with self._lock:
+            hurried = [*self._ready] if self.limits is not self._patient else []
             self.limits, self._hurried = self._patient, False
-            hurried = [*self._ready]
-            self._ready.clear()
+            if hurried:
+                self._ready.clear()
         for transport in hurried:
-            transport.close()
+            transport.close(hurry=True)
 
     def expect(self, processes: int) -> None:
         """`processes` more sessions will be asked for, so that they may be started ahead."""
@@ -124,10 +125,11 @@ class Connections:
         """End everything that was ever started. Sessions that still run see their target end."""
         with self._lock:
             self._closed = True
-            transports = [*self._open, *self._ready]
+            # Nobody has spoken to those that are ready, so nobody minds how they end.
+            transports = [(each, False) for each in self._open] + [(each, True) for each in self._ready]
             servers, self._servers = self._servers, []
             self._ready.clear()
-        threads = [threading.Thread(target=transport.close) for transport in transports]
+        threads = [threading.Thread(target=each.close, kwargs={"hurry": unused}) for each, unused in transports]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -6,7 +6,6 @@ import queue
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -14,13 +13,13 @@ from typing import Literal
 from conformance import events
 from conformance.cases import Case, near
 from conformance.checks import cases, checks, judged_by_invariants, probes
+from conformance.confirmation import Confirmation
 from conformance.connections import Connections
 from conformance.detection import Attempt, attempts, discard, judge_offers, untestable
 from conformance.folklore import explained, of_problem
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
 from conformance.model import (
-    Finding,
     Frame,
     Judged,
     Report,
@@ -36,11 +35,10 @@ from conformance.reproduction import command
 from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, Revision
 from conformance.selection import Selection, SelectionError, quick, select, without_campaigns
-from conformance.session import NotSpoken, Session
+from conformance.session import Session
 from conformance.survey import CallPolicy, Survey
-from conformance.transports import StartError
-from conformance.units import SESSION_CASES, SURVEY, Stage, State, Workshop
-from conformance.verdicts import Facts, counts, exit_status, judge, stands
+from conformance.units import SESSION_CASES, Stage, State, Workshop
+from conformance.verdicts import Facts, counts, exit_status, judge
 
 INTERRUPTED = "the run was interrupted"
 
@@ -71,6 +69,7 @@ class Runner:
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._states: list[State] = []
+        self._ahead = 0
         self._problem = ""
         self._complete = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
@@ -244,6 +243,7 @@ class Runner:
 
     def _job(self, state: State, unit: tuple[Case, ...], stage: Stage | None) -> Callable[[], object]:
         def tell(case: str, outcome: str, seconds: float) -> None:
+            self._look_ahead(state)
             self._events.put(events.CaseEnded(state.revision.date, state.transport, case, outcome, seconds))
 
         def job() -> None:
@@ -271,50 +271,21 @@ class Runner:
     # -- confirm
 
     def _confirm(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
-        """Put each case that failed to the test again, alone, on a fresh server."""
-        todo: list[Callable[[], object]] = []
-        known = {case.id: case for case in self.selection.cases}
-        for state in self._states:
-            failed = {
-                f.case
-                for ledger in state.ledgers
-                for f in ledger.findings
-                if f.confirmed is None and self._reported(f)  # a campaign has put its own to the test again
-            }
-            for identifier in sorted(failed):
-                todo.append(self._again(state, identifier, known.get(identifier)))
+        """Put what failed to the test again, on fresh servers: each case alone, with --quick all on one."""
+        again = Confirmation(self._workshop, self.selection, self.options.quick, bool(self._advice))
+        todo = [job for state in self._states for job in again.jobs(state)]
         if not todo:
             return
         yield events.Confirming(len(todo))
         self._connections.be_patient()
-        self._connections.expect(len(todo))
+        self._connections.expect(len(todo) - self._ahead)
         yield from self._work(pool, todo)
 
-    def _reported(self, finding: Finding) -> bool:
-        return finding.requirement in self.selection.requirements
-
-    def _again(self, state: State, identifier: str, case: Case | None) -> Callable[[], object]:
-        def job() -> None:
-            ledger = self._replay(state, identifier, case)
-            back = {f.requirement for f in ledger.findings} if ledger is not None else set()
-            for mine in state.ledgers:
-                mine.confirm(identifier, back, stands)
-
-        return job
-
-    def _replay(self, state: State, identifier: str, case: Case | None) -> Ledger | None:
-        if case is not None:
-            return self._workshop.play(state, (case,), _tell_nobody, keep=False)
-        ledger = Ledger()
-        try:
-            stage = self._workshop.stage(state.revision, {}, ledger, own_process=True)
-        except StartError:
-            return None
-        with closing(stage), suppress(NotSpoken):
-            stage.open()
-            if identifier == SURVEY or self._advice:
-                self._workshop.survey(state, stage)
-        return ledger
+    def _look_ahead(self, state: State) -> None:
+        """With --quick the server that confirms is started at the first finding: waiting for it would be half of it."""
+        if self.options.quick and not self._ahead and any(ledger.findings for ledger in state.ledgers):
+            self._ahead = 1
+            self._connections.expect(self._ahead)
 
     # -- conclude
 
@@ -420,7 +391,3 @@ class _Tracer:
         session = self._session
         name = f"{session.transport.name}-{id(session):x}"
         self._out.put(events.FrameSeen(session.revision.date, session.transport.name, name, frame))
-
-
-def _tell_nobody(case: str, outcome: str, seconds: float) -> None:
-    """Confirmation is not news."""

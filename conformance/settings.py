@@ -24,7 +24,7 @@ Said = Mapping[str, Any]
 """
 
 NOTHING = TargetFile(Path())
-HURRY = 0.2
+HURRY = 0.1
 """Seconds after which a tool counts as slow with --quick."""
 
 

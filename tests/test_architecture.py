@@ -27,6 +27,7 @@ LINE = [
     ["connections"],
     ["units"],
     ["detection", "plan", "checks", "verdicts"],
+    ["confirmation"],
     ["events", "own"],
     ["masking", "options"],
     ["reproduction"],

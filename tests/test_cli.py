@@ -142,6 +142,18 @@ def test_a_quick_run_finds_what_a_session_tells() -> None:
     assert "violation  jsonrpc/version-member  MUST, schema" in done.stdout
 
 
+def test_a_quick_run_confirms_all_that_it_found_on_one_more_server(tmp_path: Path) -> None:
+    starts, report = tmp_path / "starts", tmp_path / "report.json"
+    faults = ("tool-name-number", "unknown-tool-code", "unknown-prompt-code")
+    server = f"sh -c 'echo >> {starts}; exec {REFERENCE} {' '.join('--fault ' + fault for fault in faults)}'"
+    conform("--server", server, "--revision", "2025-11-25", "--quick", "--json", report)
+    verdicts = [judged for run in json.loads(report.read_text())["runs"] for judged in run["verdicts"]]
+    found = [finding for judged in verdicts for finding in judged["findings"]]
+    assert len({finding["case"] for finding in found}) >= 3
+    assert all(finding["confirmed"] for finding in found)
+    assert len(starts.read_text()) == 2
+
+
 def test_a_quick_run_of_what_takes_more_than_a_session_is_wrong_use() -> None:
     done = conform("demo", "--quick", "--only", "fuzz/malformed")
     assert done.returncode == 2

@@ -1,0 +1,77 @@
+"""Confirm: what failed is put to the test again on a fresh server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from conformance.cases import Case
+from conformance.ledger import Ledger
+from conformance.selection import Selection
+from conformance.session import NotSpoken
+from conformance.transports import StartError
+from conformance.units import SESSION_CASES, SURVEY, Stage, State, Workshop
+from conformance.verdicts import stands
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Makes the jobs that put findings to the test again: each case alone, or all `together` on one server.
+
+    With `surveys` whatever is found outside of the cases takes a survey to show.
+    """
+
+    workshop: Workshop
+    selection: Selection
+    together: bool
+    surveys: bool
+
+    def jobs(self, state: State) -> Iterator[Callable[[], object]]:
+        """Each needs a process of its own, and writes down in the ledgers of `state` what came back."""
+        failed = {
+            finding.case
+            for ledger in state.ledgers
+            for finding in ledger.findings
+            # A campaign has put its own to the test again.
+            if finding.confirmed is None and finding.requirement in self.selection.requirements
+        }
+        cases = tuple(case for case in self.selection.cases if case.id in failed)
+        outside = sorted(failed - {case.id for case in cases})
+        if self.together:
+            if failed:
+                yield self._job(state, cases, outside)
+            return
+        for case in cases:
+            yield self._job(state, (case,), ())
+        for part in outside:
+            yield self._job(state, (), (part,))
+
+    def _job(self, state: State, cases: tuple[Case, ...], outside: Sequence[str]) -> Callable[[], object]:
+        """Plays cases, and what is `outside` of them: the opening, the survey, the end."""
+
+        def job() -> None:
+            stage = self._opened(state, outside) if outside else None
+            ledger = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
+            for case in (*(case.id for case in cases), *outside):
+                back = {finding.requirement for finding in ledger.findings if finding.case in (case, *SESSION_CASES)}
+                for mine in state.ledgers:
+                    mine.confirm(case, back, stands)
+
+        return job
+
+    def _opened(self, state: State, outside: Sequence[str]) -> Stage | None:
+        try:
+            stage = self.workshop.stage(state.revision, {}, Ledger(), own_process=True)
+        except StartError:
+            return None
+        try:
+            stage.open()
+            if SURVEY in outside or self.surveys:
+                self.workshop.survey(state, stage)
+        except NotSpoken:
+            stage.close()
+        return stage
+
+
+def _tell_nobody(case: str, outcome: str, seconds: float) -> None:
+    """Confirmation is not news."""
