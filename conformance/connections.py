@@ -27,6 +27,9 @@ QUIET_STARTS = 4
 SHUTDOWN_STARTS = 3
 """The end of a server is waited for that many times as long as it takes to start, at least `limits.shutdown`."""
 
+MOST_SLOW = 3.0
+"""Where a target takes more than a second to start, tools count as slow that many times later, at most."""
+
 Watch = Callable[[Session], Observer | None]
 
 
@@ -61,10 +64,11 @@ class Connections:
         self._closed = False
 
     def adapt(self, startup: float) -> None:
-        """The target takes `startup` seconds to start: let windows of silence and the wait for its end fit that."""
+        """The target takes `startup` seconds to start: let the waits for silence, slow tools and its end fit that."""
         quiet = min(self.limits.quiet, max(0.1, QUIET_STARTS * startup))
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
-        self.limits = self._patient = replace(self.limits, quiet=quiet, shutdown=shutdown)
+        slow = self.limits.slow * min(MOST_SLOW, max(1.0, startup))
+        self.limits = self._patient = replace(self.limits, quiet=quiet, shutdown=shutdown, slow=slow)
 
     def be_patient(self) -> None:
         """From now on every server gets the full time to end: what was found is put to the test again."""

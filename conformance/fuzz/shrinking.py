@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -72,3 +73,7 @@ def _import_hypothesis() -> None:
     folder = tempfile.TemporaryDirectory(prefix="mcp-conform-")
     atexit.register(folder.cleanup)
     set_hypothesis_home_dir(folder.name)
+    from hypothesis.errors import HypothesisDeprecationWarning
+
+    # Two threads that shrink at once look to it like a use of the module random.
+    warnings.filterwarnings("ignore", category=HypothesisDeprecationWarning)

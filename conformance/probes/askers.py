@@ -61,6 +61,7 @@ def find_askers(bench: Bench, method: str = "") -> list[Asker]:
     bench = with_tools_of(bench)
     tools = {str(tool.get("name")): tool for tool in bench.survey.callable_tools}
     if not any(_is_talkative(call) for _, call in _calls(bench.session)):
+        hear_unasked(bench.session)
         for _ in call_each(bench, talkative=True):
             pass
     found: dict[str, Asker] = {}
@@ -130,6 +131,21 @@ def is_question(frame: Frame) -> bool:
     )
 
 
+def hear_question(session: Session, seconds: float, method: str = "") -> None:
+    """Listen until the server has asked for `method`, or for anything, in this session, at most `seconds`."""
+    deadline = time.monotonic() + seconds
+    while session.alive and time.monotonic() < deadline:
+        if any(is_question(frame) and method in ("", frame.message["method"]) for frame in session.trace):
+            return
+        session.listen(SLICE)
+
+
+def hear_unasked(session: Session) -> None:
+    """Let a server that asks by itself after the opening do so, before a tool is taken for who asks."""
+    if session.revision.era == "handshake":
+        hear_question(session, session.limits.quiet)
+
+
 class Client:
     """A client on a session of its own, which is replaced once the server was hurt.
 
@@ -165,12 +181,7 @@ class Client:
 
         For servers that ask by themselves after the opening, in their own time.
         """
-        session = self.session
-        deadline = time.monotonic() + session.limits.answer
-        while session.alive and time.monotonic() < deadline:
-            if any(is_question(frame) and frame.message["method"] == method for frame in session.trace):
-                return
-            session.listen(SLICE)
+        hear_question(self.session, self.session.limits.answer, method)
 
     def plausible(self, method: str, params: Json) -> Json:
         """What a helpful client answers."""
