@@ -59,7 +59,6 @@ class Connections:
         self._open: set[Transport] = set()
         self._servers: list[RunningServer] = []
         self._shared: RunningServer | None = None
-        self._own: dict[Transport, RunningServer] = {}
         self._starting = threading.Lock()
         self._closed = False
 
@@ -104,21 +103,13 @@ class Connections:
         return Connections(replace(self.target, env={}, headers={}), self.limits, 0, self._watch)
 
     def release(self, session: Session) -> None:
-        """The session is closed and forgotten, and a server that was started for it alone is ended.
-
-        Once an idle server had to be ended, the next ones get less time.
-        """
+        """The session is closed and forgotten. Once an idle server had to be ended, the next ones get less time."""
         with self._lock:
             idle = self._hurried and not any(session.pending)
             if idle and session.ending is not None and session.ending.how in ("terminated", "killed"):
                 self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT))
             self._open.discard(session.transport)
             self.requests += len(session.calls)
-            server = self._own.pop(session.transport, None)
-            if server is not None and server in self._servers:
-                self._servers.remove(server)
-        if server is not None:
-            server.end()
 
     def refuse(self) -> None:
         """Begin no session from now on; those that are open go on."""
@@ -180,11 +171,8 @@ class Connections:
     def _http(self, own_process: bool) -> Transport:
         server = self._server(own_process)
         url = server.url if server is not None else self.target.url
-        transport = HttpTransport(url, self.target.headers, self.limits, server)
+        transport = HttpTransport(url, self.target.headers, self.limits, server, owned=own_process)
         transport.start()
-        if own_process and server is not None:
-            with self._lock:
-                self._own[transport] = server
         self._adopt(transport)
         return transport
 

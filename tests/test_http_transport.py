@@ -251,6 +251,18 @@ def test_a_server_that_dies_in_the_middle_of_a_stream_is_named_with_its_exit_cod
     server.end()
 
 
+@pytest.mark.parametrize("owned", [True, False])
+def test_a_server_ends_with_the_transport_that_owns_it(owned: bool) -> None:
+    command = (sys.executable, "-m", "conformance.reference", "--transport", "http", "--port", "{port}")
+    server = RunningServer(Target(command, "http://127.0.0.1:{port}/mcp"), Limits())
+    server.start()
+    transport = HttpTransport(server.url, {}, LIMITS, server, owned=owned)
+    transport.start()
+    transport.close()
+    assert server.running is not owned
+    server.end()
+
+
 def exchange_of_one_event(transport: HttpTransport) -> bytes:
     """The data of the event after the head."""
     assert arrival(transport).channel == "head"

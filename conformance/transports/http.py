@@ -25,7 +25,7 @@ REDIRECTS = (307, 308)
 
 
 class HttpTransport:
-    """See `conformance.transports.Transport`. `server` is ours if we started it; it outlives the transport.
+    """See `conformance.transports.Transport`. `server` is ours if we started it; one that is `owned` ends with it.
 
     `headers` go with every message, beneath its own. A redirect that keeps the method (307, 308) is followed once and
     only on the same host; the head of each answer is told.
@@ -34,7 +34,12 @@ class HttpTransport:
     name = "http"
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], limits: Limits, server: RunningServer | None = None
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        limits: Limits,
+        server: RunningServer | None = None,
+        owned: bool = False,
     ) -> None:
         import ssl
 
@@ -43,6 +48,7 @@ class HttpTransport:
         parts = urlsplit(url)
         self.url = url
         self._server = server
+        self._owned = owned
         self._limits = limits
         self._inbox = Inbox()
         self.began = 0.0
@@ -120,6 +126,8 @@ class HttpTransport:
             self._client.close()
         # Whoever still waits for an answer must not wait in vain.
         self._inbox.put(Ended(time.monotonic(), "the client closed the connection"))
+        if self._server is not None and self._owned:
+            self._server.end()
         return Ending("remote")
 
     def unfinished(self) -> bytes:
