@@ -177,6 +177,30 @@ def lingers() -> None:
     time.sleep(2)
 
 
+def asks_meanwhile() -> None:
+    """Take 0.8 s for a tool, while the server asks for the roots by itself, once."""
+    asked = False
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("method") == "initialize":
+            info = {"name": "asks meanwhile", "version": "1"}
+            version = message["params"]["protocolVersion"]
+            result: Any = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+        elif message.get("method") == "tools/list":
+            schema = {"type": "object"}
+            result = {"tools": [{"name": "slow", "inputSchema": schema, "annotations": {"readOnlyHint": True}}]}
+        elif message.get("method") == "tools/call":
+            if not asked:
+                say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
+            asked = True
+            time.sleep(0.8)
+            result = {"content": []}
+        else:
+            answer(message)
+            continue
+        say({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
 def forks() -> None:
     """Leave a grandchild behind."""
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", *sys.argv[2:]])

@@ -138,6 +138,13 @@ def test_a_web_page_is_told_from_a_server(tmp_path: Path) -> None:
     assert "text/html" in printed
 
 
+def test_what_a_server_asks_by_itself_is_not_taken_for_a_question_of_a_slow_tool(tmp_path: Path) -> None:
+    server = f"{sys.executable} {BAD} asks-meanwhile {tmp_path}"
+    _, _, report = run("--server", server, "--only", "lifecycle/timed-out-request-cancelled", folder=tmp_path)
+    judged = report["runs"][0]["verdicts"][0]
+    assert judged["verdict"] == "inconclusive", judged["findings"]
+
+
 def test_a_pattern_that_matches_nothing_is_wrong_use(tmp_path: Path) -> None:
     status, printed, report = run("--server", "true", "--only", "nosuch*", folder=tmp_path)
     assert status == 2

@@ -6,9 +6,9 @@ import time
 
 from conformance.answers import CAPABILITY
 from conformance.eras.handshake import Handshake, client_info
-from conformance.model import Frame
+from conformance.model import Frame, Json
 from conformance.probes import Bench, probe
-from conformance.probes.askers import is_question
+from conformance.probes.askers import hear_unasked, is_question
 from conformance.probes.calls import LONG, SHORT, callable_tools, cancel, patience
 from conformance.probes.cancellation import LATE_RESPONSE, answer_late
 from conformance.probes.outcome import shown
@@ -106,6 +106,7 @@ def unanswered_requests(bench: Bench) -> None:
     """Tools that ask the client, which stays silent. A server that then goes on says that it gave up."""
     session = bench.session
     session.answers.held.update(CAPABILITY)
+    hear_unasked(session)
     waiting = False
     for _, params in callable_tools(bench):
         start = session.position
@@ -123,7 +124,7 @@ def unanswered_requests(bench: Bench) -> None:
             session.slow_tools.add(str(params["name"]))
             continue
         session.hear_out()
-        if any(_judge_giving_up(bench, call, question, start) for question in asked):
+        if any(_judge_giving_up(bench, params, call, question) for question in asked):
             break
     session.answers.held.clear()
     why = "the server still waits" if waiting else "no tool that was called asks the client and waits for its answer"
@@ -131,19 +132,19 @@ def unanswered_requests(bench: Bench) -> None:
     bench.ledger.inconclusive(LATE_RESPONSE, why)
 
 
-def _judge_giving_up(bench: Bench, call: Call, question: Frame, start: int) -> bool:
-    """Whether it could be judged: `call` was answered although `question` was not."""
-    for frame in bench.session.since(start):
+def _judge_giving_up(bench: Bench, params: Json, call: Call, question: Frame) -> bool:
+    """Whether it could be judged: `call` with `params` was answered although `question` was not."""
+    for frame in bench.session.since(call.sent.number):
         message = frame.message
         if frame.origin == "target" and isinstance(message, dict):
-            params = message.get("params")
-            named = params.get("requestId") if isinstance(params, dict) else None
+            told = message.get("params")
+            named = told.get("requestId") if isinstance(told, dict) else None
             if message.get("method") == "notifications/cancelled" and named == question.message["id"]:
                 bench.ledger.held(CANCELLED)
                 answer_late(bench, question)
                 return True
     waited = call.answers[0].at - question.at
-    if waited < PATIENT:
+    if waited < PATIENT or not _asks_again(bench, params, question):
         return False
     bench.ledger.broke(
         CANCELLED,
@@ -153,6 +154,18 @@ def _judge_giving_up(bench: Bench, call: Call, question: Frame, start: int) -> b
         frames=(call.sent, question, *call.answers),
     )
     return True
+
+
+def _asks_again(bench: Bench, params: Json, question: Frame) -> bool:
+    """Whether it is the tool that asks: what the server asks by itself may come while any slow tool works."""
+    session = bench.session
+    call = session.send("tools/call", params)
+    session.wait(call, timeout=patience(session, SHORT))
+    if not call.answers:
+        call.excused = True
+        cancel(session, call)
+    later = [frame for frame in session.since(call.sent.number) if is_question(frame)]
+    return any(frame.message["method"] == question.message["method"] for frame in later)
 
 
 @probe("lifecycle.unknown-client-capabilities", TOLERATED)
