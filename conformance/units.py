@@ -211,9 +211,9 @@ class _Unit:
             return self.stage
         self.close()
         self.ledger.case = OPENING
-        stage = self.workshop.stage(
-            self.state.revision, case.client, self.ledger, case.isolation == "process" or case.harmful
-        )
+        # A client with capabilities looks at what tools change: no other session may change it meanwhile.
+        own = case.isolation == "process" or case.harmful or (case.shares and bool(case.client))
+        stage = self.workshop.stage(self.state.revision, case.client, self.ledger, own)
         self.stage = stage
         if case.open:
             stage.open()
