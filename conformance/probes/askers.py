@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from conformance.answers import CAPABILITY, Reply
 from conformance.model import Frame, Json
 from conformance.probes import Bench
-from conformance.probes.calls import call_each, cancel
+from conformance.probes.calls import SLICE, call_each, cancel
 from conformance.session import Call, Session
 from conformance.survey import LISTS, Unavailable, walk
 
@@ -21,9 +21,6 @@ FEW = 3
 
 MAX_ROUNDS = 5
 """So often in one call the same unhelpful answer is given; after that the plausible one, so that it comes to an end."""
-
-SLICE = 0.02
-"""Seconds between two looks at what has come."""
 
 Replies = Mapping[str, Callable[[Json], Reply]]
 

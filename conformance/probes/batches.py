@@ -131,6 +131,8 @@ def _empty(bench: Bench) -> None:
         return
     start = session.position
     session.raw(b"[]")
+    sent = next(iter(session.since(start)))
+    session.await_exchange(sent.exchange, session.limits.answer)
     sentinel = session.hear_out()
     if sentinel is None or not sentinel.answers:
         _killed(bench, EMPTY, "the server does not survive an empty batch", start, sentinel)

@@ -10,8 +10,7 @@ from conformance.client_tasks import TERMINAL, ClientTask
 from conformance.messages import is_id
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.askers import SLICE
-from conformance.probes.calls import SHORT, callable_tools, patience
+from conformance.probes.calls import SHORT, SLICE, callable_tools, patience
 from conformance.session import Call
 from conformance.survey import walk
 
