@@ -72,10 +72,10 @@ class Connections:
     def be_patient(self) -> None:
         """From now on every server gets the full time to end: what was found is put to the test again."""
         with self._lock:
-            hurried = [*self._ready] if self.limits is not self._patient else []
+            hurried: deque[StdioTransport] = deque()
+            if self.limits is not self._patient:
+                hurried, self._ready = self._ready, hurried
             self.limits, self._hurried = self._patient, False
-            if hurried:
-                self._ready.clear()
         for transport in hurried:
             transport.close(hurry=True)
 

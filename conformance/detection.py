@@ -240,7 +240,7 @@ def _answers_at_end(failed: Attempt, asked: Call, begin: Begin, patience: float)
     session = stage.session
     session.unwatch()
     call = session.send(asked.method, asked.params)
-    session.listen(patience, until=call)
+    session.listen(patience, until=lambda: call.done)
     early = call.done or session.transport.unfinished() or _heard(stage)
     stage.close()
     return bool(call.answers) and not early

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol, Unpack
 
 from conformance.answers import Answers
@@ -259,11 +259,11 @@ class Session:
         self._awaited.discard(exchange)
         return over
 
-    def listen(self, seconds: float, until: Call | None = None) -> None:
-        """Take in whatever comes for `seconds`, or until that call has its answer; it is not given up."""
+    def listen(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
+        """Take in whatever comes for `seconds`, or until what has come makes that true."""
         deadline = time.monotonic() + seconds
         while self.ended is None and (left := deadline - time.monotonic()) > 0:
-            if until is not None and until.done:
+            if until():
                 return
             self._take(self._receive(left))
 

@@ -66,8 +66,7 @@ class Asking(Watcher):
         if message.get("method") == "subscriptions/listen":
             self._listening.add(id_key(message.get("id")))
         elif "method" not in message and self._tokens:
-            answered = id_key(message.get("id"))
-            self._tokens = {token: request for token, request in self._tokens.items() if request != answered}
+            self._free_tokens(id_key(message.get("id")))
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge requests, input requests, cancellations and completions."""
@@ -113,11 +112,14 @@ class Asking(Watcher):
             self._tokens[key] = request
             self.ledger.held(TOKEN)
 
+    def _free_tokens(self, request: str) -> None:
+        self._tokens = {token: user for token, user in self._tokens.items() if user != request}
+
     def _cancelled(self, frame: Frame, params: dict[str, Json]) -> None:
         if "requestId" not in params:
             return
         key = id_key(params["requestId"])
-        self._tokens = {token: request for token, request in self._tokens.items() if request != key}
+        self._free_tokens(key)
         own = key in (self._listening if self._stateless else self._asked)
         requirement = LISTEN_ONLY if self._stateless else OWN
         if own:

@@ -30,9 +30,9 @@ class Requestor(Watcher):
         self._concerned = session.revision.date == REVISION
         self._asked: dict[str, Frame] = {}
         self._tasks: dict[str, Frame] = {}
-        self._identifiers: dict[str, str] = {}
-        self._known: set[str] = set()
-        """The requests of whose tasks the server has heard: its cancellation may have crossed our answer otherwise."""
+        """Task → where we told of it."""
+        self._known: dict[str, Frame] = {}
+        """Request → where we told of its task, if the server has heard: otherwise its cancellation may have crossed."""
         self._cursors: set[str] = set()
 
     def sent(self, frame: Frame) -> None:
@@ -45,8 +45,7 @@ class Requestor(Watcher):
             return
         task = message["result"].get("task")
         if isinstance(task, dict):
-            self._tasks[id_key(message["id"])] = frame
-            self._identifiers[id_key(task.get("taskId"))] = id_key(message["id"])
+            self._tasks[id_key(task.get("taskId"))] = frame
         cursor = message["result"].get("nextCursor")
         if isinstance(cursor, str):
             self._cursors.add(cursor)
@@ -67,15 +66,15 @@ class Requestor(Watcher):
             key = id_key(params["requestId"])
             if key in self._known:
                 what = "the server cancels a task by notifications/cancelled"
-                self.breach(CANCELS, what, "tasks/cancel", params, (self._asked[key], self._tasks[key], frame), None)
+                self.breach(CANCELS, what, "tasks/cancel", params, (self._asked[key], self._known[key], frame), None)
 
     def _request(self, frame: Frame, method: str, params: dict[str, Json]) -> None:
         if method in AUGMENTABLE:
             self._augmented(frame, method, params)
         elif method in ("tasks/get", "tasks/result", "tasks/cancel"):
-            created = self._identifiers.get(id_key(params.get("taskId")))
+            created = self._tasks.get(id_key(params.get("taskId")))
             if created is not None:
-                self._known.add(created)
+                self._known[id_key(created.message["id"])] = created
             meta = params.get("_meta")
             if isinstance(meta, dict) and RELATED in meta:
                 what = f"the server's {method} names a related task"

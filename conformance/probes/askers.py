@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from conformance.answers import CAPABILITY, Reply
 from conformance.model import Frame, Json
 from conformance.probes import Bench
-from conformance.probes.calls import SLICE, call_each, cancel
+from conformance.probes.calls import call_each, cancel
 from conformance.session import Call, Session
 from conformance.survey import LISTS, Unavailable, walk
 
@@ -130,11 +129,10 @@ def is_question(frame: Frame) -> bool:
 
 def hear_question(session: Session, seconds: float, method: str = "") -> None:
     """Listen until the server has asked for `method`, or for anything, in this session, at most `seconds`."""
-    deadline = time.monotonic() + seconds
-    while session.alive and time.monotonic() < deadline:
-        if any(is_question(frame) and method in ("", frame.message["method"]) for frame in session.trace):
-            return
-        session.listen(SLICE)
+    session.listen(
+        seconds,
+        until=lambda: any(is_question(frame) and method in ("", frame.message["method"]) for frame in session.trace),
+    )
 
 
 def hear_unasked(session: Session) -> None:

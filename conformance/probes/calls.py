@@ -23,9 +23,6 @@ ORDINARY = 10.0
 GLANCE = 0.25
 """Seconds between two looks at what a tool has told so far."""
 
-SLICE = 0.02
-"""Seconds between two looks at whether something has come that no call waits for."""
-
 MAX_TIMEOUTS = 3
 FEW = 5
 """How many tools a probe tries that needs only one."""

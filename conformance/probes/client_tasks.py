@@ -10,7 +10,7 @@ from conformance.client_tasks import TERMINAL, ClientTask
 from conformance.messages import is_id
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.calls import SHORT, SLICE, callable_tools, patience
+from conformance.probes.calls import SHORT, callable_tools, patience
 from conformance.session import Call
 from conformance.survey import walk
 
@@ -24,6 +24,7 @@ REQUESTOR = (POLLS, INDEPENDENT, FETCHES, CANCELS, CURSORS, WITHOUT)
 
 INTERVAL = 50
 """The pollInterval that the server is told, in milliseconds."""
+SLICE = 0.02
 PATIENT = 4
 """How often a server may ask for the status of a task that needs input before it counts as not fetching."""
 NOBODY = "the tools that were called create no task on the client"
@@ -74,7 +75,7 @@ def _call(
             break
         if time.monotonic() - began > (patience(session, SHORT) if task is None else session.limits.answer):
             break
-        session.listen(SLICE, until=call)
+        session.listen(SLICE, until=lambda: call.done)
     return (tasks.tasks[before] if len(tasks.tasks) > before else None), call
 
 
@@ -167,14 +168,16 @@ def _cancel(bench: Bench, params: Json) -> None:
     start = session.position
     call.excused = True  # what is cancelled need not be answered
     session.notify("notifications/cancelled", {"requestId": call.id, "reason": "a test"})
-    deadline = time.monotonic() + max(1.0, session.limits.quiet)
-    while session.alive and time.monotonic() < deadline and not task.cancelled:
-        session.listen(SLICE)
-        if any(
-            frame.origin == "target"
-            and isinstance(frame.message, dict)
-            and frame.message.get("method") == "notifications/cancelled"
-            for frame in session.since(start)
-        ):
-            break
+    session.listen(
+        max(1.0, session.limits.quiet),
+        until=lambda: (
+            task.cancelled
+            or any(
+                frame.origin == "target"
+                and isinstance(frame.message, dict)
+                and frame.message.get("method") == "notifications/cancelled"
+                for frame in session.since(start)
+            )
+        ),
+    )
     session.answers.tasks.course = ("completed",)

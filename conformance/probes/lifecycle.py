@@ -9,7 +9,7 @@ from conformance.eras.handshake import Handshake, client_info
 from conformance.model import Frame, Json
 from conformance.probes import Bench, probe
 from conformance.probes.askers import hear_unasked, is_question
-from conformance.probes.calls import LONG, SHORT, callable_tools, cancel, patience
+from conformance.probes.calls import LONG, SHORT, call_quickly, callable_tools, cancel, patience
 from conformance.probes.cancellation import LATE_RESPONSE, answer_late
 from conformance.probes.outcome import shown
 from conformance.session import Call
@@ -158,13 +158,9 @@ def _judge_giving_up(bench: Bench, params: Json, call: Call, question: Frame) ->
 
 def _asks_again(bench: Bench, params: Json, question: Frame) -> bool:
     """Whether it is the tool that asks: what the server asks by itself may come while any slow tool works."""
-    session = bench.session
-    call = session.send("tools/call", params)
-    session.wait(call, timeout=patience(session, SHORT))
-    if not call.answers:
-        call.excused = True
-        cancel(session, call)
-    later = [frame for frame in session.since(call.sent.number) if is_question(frame)]
+    call = call_quickly(bench.session, params)
+    call.excused = not call.answers
+    later = [frame for frame in bench.session.since(call.sent.number) if is_question(frame)]
     return any(frame.message["method"] == question.message["method"] for frame in later)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench
-from conformance.probes.calls import SLICE
 from conformance.probes.outcome import answered, shown
 from conformance.session import Call, Session, encode
 from conformance.survey import LISTS, MAX_PAGES
@@ -156,13 +154,12 @@ def hears_announcements(session: Session) -> bool:
     headers = {**session.http_headers, "Accept": "text/event-stream"}
     exchange = session.transport.send(b"", headers, "GET")
     start = session.position
-    deadline = time.monotonic() + session.limits.quiet
-    while session.alive and time.monotonic() < deadline:
-        heads = [f for f in session.since(start) if f.channel == "head" and f.exchange == exchange]
-        if heads:
-            return heads[0].status == 200
-        session.listen(SLICE)
-    return False
+
+    def heads() -> list[Frame]:
+        return [f for f in session.since(start) if f.channel == "head" and f.exchange == exchange]
+
+    session.listen(session.limits.quiet, until=lambda: bool(heads()))
+    return [head.status for head in heads()[:1]] == [200]
 
 
 def judge_announcements(bench: Bench, before: Watch, after: Watch, start: int, proof: list[Frame]) -> None:
