@@ -10,7 +10,7 @@ from conformance.ledger import Ledger
 from conformance.selection import Selection
 from conformance.session import NotSpoken
 from conformance.transports import StartError
-from conformance.units import SESSION_CASES, SURVEY, Stage, State, Workshop
+from conformance.units import CLOSING, SESSION_CASES, SURVEY, Stage, State, Workshop
 from conformance.verdicts import stands
 
 
@@ -50,7 +50,7 @@ class Confirmation:
         """Plays cases, and what is `outside` of them: the opening, the survey, the end."""
 
         def job() -> None:
-            stage = self._opened(state, outside) if outside else None
+            stage = self._opened(state, outside) if outside or self.together else None
             ledger = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
             for case in (*(case.id for case in cases), *outside):
                 back = {finding.requirement for finding in ledger.findings if finding.case in (case, *SESSION_CASES)}
@@ -64,6 +64,7 @@ class Confirmation:
             stage = self.workshop.stage(state.revision, {}, Ledger(), own_process=True)
         except StartError:
             return None
+        stage.hurried = self.together and CLOSING not in outside
         try:
             stage.open()
             if SURVEY in outside or self.surveys:

@@ -66,8 +66,9 @@ class Connections:
         """The target takes `startup` seconds to start: let the waits for silence, slow tools and its end fit that."""
         quiet = min(self.limits.quiet, max(0.1, QUIET_STARTS * startup))
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
-        slow = self.limits.slow * min(MOST_SLOW, max(1.0, startup))
-        self.limits = self._patient = replace(self.limits, quiet=quiet, shutdown=shutdown, slow=slow)
+        longer = min(MOST_SLOW, max(1.0, startup))
+        slow, late = self.limits.slow * longer, self.limits.late * longer
+        self.limits = self._patient = replace(self.limits, quiet=quiet, shutdown=shutdown, slow=slow, late=late)
 
     def be_patient(self) -> None:
         """From now on every server gets the full time to end: what was found is put to the test again."""

@@ -131,7 +131,7 @@ class Target:
 class Limits:
     """How long the suite waits, in seconds. Generous: no verdict hangs on a tight clock.
 
-    `slow` is when a tool counts as slow: others are called meanwhile, and it is soon given up.
+    `slow` is when a tool counts as slow: others are called meanwhile. In the end it is waited for `late` seconds more.
     """
 
     start: float = 30.0
@@ -139,6 +139,7 @@ class Limits:
     quiet: float = 1.0
     shutdown: float = 5.0
     slow: float = 1.0
+    late: float = 3.0
 
 
 @dataclass(frozen=True, slots=True)

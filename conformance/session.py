@@ -151,18 +151,21 @@ class Session:
             self._take(self._receive(left))
         return self.ended is not None
 
-    def close(self) -> Ending:
-        """Say farewell, close, read what still comes, and leave no process behind. Idempotent."""
+    def close(self, hurry: bool = False) -> Ending:
+        """Say farewell, close, read what still comes, and leave no process behind. Idempotent.
+
+        In a `hurry` the target is told to go at once, whether it would go by itself or not.
+        """
         if self.ending is None:
             if self.opened and self.alive:
                 self.era.farewell(self)
             # Nobody waits for the end of a tool whose result is of no use any more.
-            busy = any(call.method in MAY_TAKE_LONG for call in self.pending)
-            if self.alive and not busy:
+            hurry |= any(call.method in MAY_TAKE_LONG for call in self.pending)
+            if self.alive and not hurry:
                 self.finish_input()
             for call in self.pending:
                 call.excused |= not call.lost  # it is we who do not wait for the answer
-            ending = self.transport.close(hurry=busy)
+            ending = self.transport.close(hurry=hurry)
             while (event := self._receive(0)) is not None:
                 self._take(event)
             self.ending = ending

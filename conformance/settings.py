@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,8 +25,8 @@ Said = Mapping[str, Any]
 """
 
 NOTHING = TargetFile(Path())
-HURRY = 0.1
-"""Seconds after which a tool counts as slow with --quick."""
+HURRY = Limits(slow=0.1, late=0.1)
+"""How long is waited with --quick."""
 
 
 class WrongUse(Exception):
@@ -107,12 +108,8 @@ def _options(said: Said, file: TargetFile) -> Options:
     mentions = [Mention("tool", name, "--call-tool") for name in named]
     mentions += [Mention("tool", name, file.where("tools", name)) for name in tools]
     mentions += [Mention("prompt", name, file.where("prompts", name)) for name in prompts]
-    usually = Limits()
-    limits = Limits(
-        start=chosen("start-timeout", usually.start),
-        answer=chosen("timeout", usually.answer),
-        slow=HURRY if said.get("quick") else usually.slow,
-    )
+    usually = HURRY if said.get("quick") else Limits()
+    limits = replace(usually, start=chosen("start-timeout", usually.start), answer=chosen("timeout", usually.answer))
     mode = chosen("call-tools", "safe")
     fail_on = chosen("fail-on", "violation")
     assert mode in get_args(CallMode) and fail_on in get_args(FailOn)

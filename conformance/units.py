@@ -56,7 +56,10 @@ class State:
 
 
 class Stage:
-    """A session with the invariants watching it, both writing into one ledger."""
+    """A session with the invariants watching it, both writing into one ledger.
+
+    `hurried` means that nothing is asked about its end, so that the target is told to go at once.
+    """
 
     def __init__(
         self,
@@ -68,6 +71,7 @@ class Stage:
         self.session = session
         self.ledger = ledger
         self.took = 0.0
+        self.hurried = False
         self._connections = connections
         self._watching = [invariant(session, ledger) for invariant in invariants]
         session.observers[:0] = self._watching
@@ -91,7 +95,7 @@ class Stage:
             return
         if self.session.case != OPENING:
             self.enter(CLOSING)
-        self.session.close()
+        self.session.close(self.hurried)
         self._connections.release(self.session)
         for invariant in self._watching:
             invariant.finish()

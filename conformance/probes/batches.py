@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.calls import LONG, SHORT, patience
+from conformance.probes.calls import late, soon
 from conformance.probes.outcome import shown, stray
 from conformance.session import Call, Session
 
@@ -42,9 +42,9 @@ def _accepted(bench: Bench, messages: list[Json], otherwise: str) -> list[Call] 
     calls = bench.session.batch(messages)
     for call in calls:
         call.excused = True  # this probe tells what became of it
-    if not bench.session.wait(*calls, timeout=patience(bench.session, SHORT)):
+    if not bench.session.wait(*calls, timeout=soon(bench.session)):
         bench.session.hear_out()  # a server that is busy gets the time it needs
-        bench.session.wait(*calls, timeout=patience(bench.session, LONG))
+        bench.session.wait(*calls, timeout=late(bench.session))
     failed = next((call for call in calls if not isinstance(call.result, dict)), None)
     if failed is None:
         bench.ledger.held(ACCEPTED)

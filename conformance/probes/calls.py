@@ -11,14 +11,8 @@ from conformance.session import Call, Session
 from conformance.survey import Unavailable
 
 MAX_CALLS = 100
-SHORT = 1.0
-"""Seconds, times Limits.slow, after which a tool counts as slow: the other tools are called meanwhile."""
-
-LONG = 3.0
-"""Seconds, times Limits.slow, that slow tools are waited for in the end, all together."""
-
 ORDINARY = 10.0
-"""The time limit for answers to which SHORT and LONG belong; a longer one makes them longer."""
+"""The time limit for answers to which `Limits.slow` and `Limits.late` belong; a longer one makes them longer."""
 
 GLANCE = 0.25
 """Seconds between two looks at what a tool has told so far."""
@@ -57,16 +51,24 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
         raise Unavailable(f"no tool that may be called {lacking}")
 
 
-def patience(session: Session, seconds: float) -> float:
-    """`seconds`, longer if the user gave the server longer to answer, and shorter in a hurry."""
-    limit = session.limits.answer
-    return min(limit, seconds * session.limits.slow * max(1.0, limit / ORDINARY))
+def soon(session: Session) -> float:
+    """Seconds after which a tool counts as slow."""
+    return _patience(session.limits.slow, session.limits.answer)
+
+
+def late(session: Session) -> float:
+    """Seconds that slow tools are waited for in the end."""
+    return _patience(session.limits.late, session.limits.answer)
+
+
+def _patience(seconds: float, limit: float) -> float:
+    return min(limit, seconds * max(1.0, limit / ORDINARY))
 
 
 def call_quickly(session: Session, params: Json) -> Call:
     """A call that is cancelled if the tool turns out to be slow."""
     call = session.send("tools/call", params)
-    if not session.wait(call, timeout=patience(session, SHORT)):
+    if not session.wait(call, timeout=soon(session)):
         session.slow_tools.add(str(params.get("name")))
         cancel(session, call)
     return call
@@ -78,12 +80,13 @@ def cancel(session: Session, call: Call) -> None:
         session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
 
 
-def call_each(bench: Bench, talkative: bool = False, seconds: float = SHORT) -> Iterator[tuple[Json, Call]]:
+def call_each(bench: Bench, talkative: bool = False, seconds: float | None = None) -> Iterator[tuple[Json, Call]]:
     """Call each tool that may be called; those that answer. Gives up after MAX_TIMEOUTS tools that do not.
 
     A tool that takes long is left to work while the others are called, if the server does more than one thing at a
     time, and cancelled in the end. With `talkative` each call asks for progress and, where requests say that, for logs;
-    what comes meanwhile counts and not the result, so a slow tool is not waited for. It is slow after `seconds`.
+    what comes meanwhile counts and not the result, so a slow tool is not waited for. It is slow after `seconds`, by
+    default `soon`.
     """
     session = bench.session
     slow: list[tuple[Json, Call]] = []
@@ -95,7 +98,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float = SHORT) -> 
         if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
             meta[META + "logLevel"] = "debug"
         call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)
-        if not session.wait(call, timeout=patience(session, seconds)):
+        if not session.wait(call, timeout=seconds or soon(session)):
             if talkative:
                 _hear_second_progress(bench, call)
             session.hear_out()
@@ -109,7 +112,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float = SHORT) -> 
             if len(slow) == MAX_TIMEOUTS:
                 break
     if not talkative:
-        session.wait(*(call for _, call in slow), timeout=patience(session, LONG))
+        session.wait(*(call for _, call in slow), timeout=late(session))
     for tool, call in slow:
         if call.answers:
             yield tool, call

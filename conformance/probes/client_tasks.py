@@ -10,7 +10,7 @@ from conformance.client_tasks import TERMINAL, ClientTask
 from conformance.messages import is_id
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.calls import SHORT, callable_tools, patience
+from conformance.probes.calls import callable_tools, soon
 from conformance.session import Call
 from conformance.survey import walk
 
@@ -73,7 +73,7 @@ def _call(
         task = tasks.tasks[before] if len(tasks.tasks) > before else None
         if task is not None and stop(task):
             break
-        if time.monotonic() - began > (patience(session, SHORT) if task is None else session.limits.answer):
+        if time.monotonic() - began > (soon(session) if task is None else session.limits.answer):
             break
         session.listen(SLICE, until=lambda: call.done)
     return (tasks.tasks[before] if len(tasks.tasks) > before else None), call

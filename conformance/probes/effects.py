@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.model import Frame
 from conformance.probes import Bench, probe
 from conformance.probes.askers import hear_unasked
-from conformance.probes.calls import LONG, call_each
+from conformance.probes.calls import call_each, late
 from conformance.probes.lists import hears_announcements, judge_announcements, look
 
 DECLARED = "discovery/only-declared-client-capabilities"
@@ -37,7 +37,7 @@ def effects(bench: Bench) -> None:
     before = look(bench, uris)
     listening = hears_announcements(session)
     session.slow_tools.clear()  # what they tell on the way counts here
-    proof = [frame for _, call in call_each(bench, talkative=True, seconds=LONG) for frame in call.proof]
+    proof = [frame for _, call in call_each(bench, talkative=True, seconds=late(session)) for frame in call.proof]
     session.hear_out()
     after = look(bench, uris)
     if after != before:

@@ -9,7 +9,7 @@ from conformance.eras.handshake import Handshake, client_info
 from conformance.model import Frame, Json
 from conformance.probes import Bench, probe
 from conformance.probes.askers import hear_unasked, is_question
-from conformance.probes.calls import LONG, SHORT, call_quickly, callable_tools, cancel, patience
+from conformance.probes.calls import call_quickly, callable_tools, cancel, late, soon
 from conformance.probes.cancellation import LATE_RESPONSE, answer_late
 from conformance.probes.outcome import shown
 from conformance.session import Call
@@ -111,10 +111,10 @@ def unanswered_requests(bench: Bench) -> None:
     for _, params in callable_tools(bench):
         start = session.position
         call = session.send("tools/call", params)
-        session.wait(call, timeout=patience(session, SHORT))
+        session.wait(call, timeout=soon(session))
         asked = [f for f in session.since(start) if is_question(f)]
         if asked:
-            session.wait(call, timeout=patience(session, LONG))
+            session.wait(call, timeout=late(session))
         if not call.answers:
             call.excused = True
             cancel(session, call)
