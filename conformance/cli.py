@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from conformance.commands import catalogue
 from conformance.commands.diff import diff
@@ -18,90 +18,87 @@ from conformance.commands.wrong_use import wrong
 if TYPE_CHECKING:
     from conformance.front import Plan
 
-CallTools = Literal["none", "safe", "all"]
-FailOn = Literal["violation", "warning", "advice"]
+F = TypeVar("F", bound=Callable[..., Any])
 
 TARGET, CHOICE, CARE, REPORTS = "The server", "What is tested", "Care and patience", "Reports and exit status"
-FUZZING = "Generated frames"
-
-Only = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PATTERN",
-        help="Test only what matches: an area, a requirement or a case; * and ? are wildcards. Repeatable.",
-        rich_help_panel=CHOICE,
-    ),
-]
-Revisions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--revision",
-        metavar="DATE",
-        help="Test this revision of the specification, and fail if the server does not speak it; newest: only the "
-        "newest that it speaks. Repeatable. Default: every revision that the server speaks.",
-        rich_help_panel=CHOICE,
-    ),
-]
-Profiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        help="Advise on what these clients need: claude, vscode, openai, gemini, cursor; registry: on what "
-        "directories of servers do. Repeatable.",
-        rich_help_panel=CHOICE,
-    ),
-]
-Fuzz = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        max=1_000_000,
-        metavar="N",
-        help="How many frames each campaign generates; 0: none.  [default: 300]",
-        rich_help_panel=FUZZING,
-    ),
-]
-Quick = Annotated[
-    bool,
-    typer.Option(
-        "--quick",
-        help="Only what one session tells at once: for while you work on the server. The whole run finds more.",
-        rich_help_panel=CHOICE,
-    ),
-]
-Verbose = Annotated[
-    bool,
-    typer.Option(
-        "--verbose", "-v", help="Show each case as it ends, and all of every finding.", rich_help_panel=REPORTS
-    ),
-]
+FUZZING, OTHER = "Generated frames", "Options"
 
 
-class _Sections(TyperGroup):
-    """Help with a section for each group of options. Typer's own, by rich, takes 0.1 s to import."""
+class _Option(click.Option):
+    """An option in a section of the help."""
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
+    def __init__(self, *args: Any, section: str, **how: Any) -> None:
+        super().__init__(*args, **how)
+        self.section = section
+
+
+class _Sections(click.Group):
+    """Help with a section for each group of options, and the commands in our order."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
-                title = getattr(parameter, "rich_help_panel", None) or "Options"
-                sections.setdefault(title, []).append(record)
-        for title, rows in sorted(sections.items(), key=lambda section: section[0] == "Options"):
+                sections.setdefault(getattr(parameter, "section", OTHER), []).append(record)
+        for title, rows in sorted(sections.items(), key=lambda section: section[0] == OTHER):
             with formatter.section(title):
                 formatter.write_dl(rows)
         self.format_commands(ctx, formatter)
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
-app = typer.Typer(
-    name="mcp-conform",
-    cls=_Sections,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+
+def _option(section: str, *names: str, **how: Any) -> Callable[[F], F]:
+    return click.option(*names, cls=_Option, section=section, **how)
+
+
+def _file(section: str, name: str, text: str, metavar: str = "FILE") -> Callable[[F], F]:
+    return _option(section, name, type=click.Path(path_type=Path), metavar=metavar, help=text)
+
+
+def _seconds(section: str, name: str, text: str) -> Callable[[F], F]:
+    return _option(section, name, type=click.FloatRange(min=0.1), metavar="SECONDS", help=text)
+
+
+REVISION = _option(
+    CHOICE,
+    "--revision",
+    multiple=True,
+    metavar="DATE",
+    help="Test this revision of the specification, and fail if the server does not speak it; newest: only the "
+    "newest that it speaks. Repeatable. Default: every revision that the server speaks.",
 )
+ONLY = _option(
+    CHOICE,
+    "--only",
+    multiple=True,
+    metavar="PATTERN",
+    help="Test only what matches: an area, a requirement or a case; * and ? are wildcards. Repeatable.",
+)
+QUICK = _option(
+    CHOICE,
+    "--quick",
+    is_flag=True,
+    help="Only what one session tells at once: for while you work on the server. The whole run finds more.",
+)
+PROFILE = _option(
+    CHOICE,
+    "--profile",
+    multiple=True,
+    metavar="NAME",
+    help="Advise on what these clients need: claude, vscode, openai, gemini, cursor; registry: on what "
+    "directories of servers do. Repeatable.",
+)
+FUZZ = _option(
+    FUZZING,
+    "--fuzz",
+    type=click.IntRange(0, 1_000_000),
+    metavar="N",
+    help="How many frames each campaign generates; 0: none.  [default: 300]",
+)
+VERBOSE = _option(REPORTS, "--verbose", "-v", is_flag=True, help="Show each case as it ends, and all of every finding.")
 
 
 def main() -> None:
@@ -112,152 +109,83 @@ def main() -> None:
     app(prog_name="mcp-conform")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
         from conformance import __version__
 
-        typer.echo(f"mcp-conform {__version__}")
-        raise typer.Exit
+        click.echo(f"mcp-conform {__version__}")
+        context.exit()
 
 
-@app.callback(invoke_without_command=True)
-def run(  # noqa: PLR0913 - one parameter for each option
-    context: typer.Context,
-    server: Annotated[
-        str, typer.Option(metavar="COMMAND", help="Command that starts the server.", rich_help_panel=TARGET)
-    ] = "",
-    url: Annotated[
-        str,
-        typer.Option(
-            metavar="URL",
-            help="URL of a server that runs or, with --server, will run; {port} in both stands for a free port.",
-            rich_help_panel=TARGET,
-        ),
-    ] = "",
-    env: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Add to the server's environment. Repeatable.", rich_help_panel=TARGET),
-    ] = None,
-    cwd: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the server is started.", rich_help_panel=TARGET)
-    ] = None,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(metavar="'NAME: VALUE'", help="Send with every HTTP request. Repeatable.", rich_help_panel=TARGET),
-    ] = None,
-    target: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Target file: what there is to know about the server. Default: mcp-conform.yaml here, or "
-            "[tool.mcp-conform] in pyproject.toml here. Options come before what it says.",
-            rich_help_panel=TARGET,
-        ),
-    ] = None,
-    config: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="Test the servers of an MCP client's configuration, such as .mcp.json, .vscode/mcp.json or "
-            "claude_desktop_config.json.",
-            rich_help_panel=TARGET,
-        ),
-    ] = "",
-    name: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Of --config, test only this server. Repeatable.", rich_help_panel=TARGET),
-    ] = None,
-    revision: Revisions = None,
-    only: Only = None,
-    skip: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Leave out what matches. Repeatable.", rich_help_panel=CHOICE),
-    ] = None,
-    cases: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Test the cases of your own in this folder too.", rich_help_panel=CHOICE),
-    ] = None,
-    quick: Quick = False,
-    profile: Profiles = None,
-    fuzz: Fuzz = None,
-    fuzz_time: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1,
-            metavar="SECONDS",
-            help="How long a campaign may last.  [default: 10]",
-            rich_help_panel=FUZZING,
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", help="Other seeds, other frames.  [default: 0]", rich_help_panel=FUZZING),
-    ] = None,
-    save_cases: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write what the campaigns found to DIR/found.yaml, as cases that show it again.",
-            rich_help_panel=FUZZING,
-        ),
-    ] = None,
-    call_tools: Annotated[
-        CallTools | None,
-        typer.Option(
-            help="Which tools may be called: none, safe (those annotated readOnlyHint: true) or all.  [default: safe]",
-            rich_help_panel=CARE,
-        ),
-    ] = None,
-    call_tool: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="This tool may be called. Repeatable.", rich_help_panel=CARE),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, max=64, help="How many servers run at once.  [default: 6]", rich_help_panel=CARE),
-    ] = None,
-    start_timeout: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1, metavar="SECONDS", help="How long the start may take.  [default: 30]", rich_help_panel=CARE
-        ),
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1, metavar="SECONDS", help="How long an answer may take.  [default: 10]", rich_help_panel=CARE
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Warnings fail too: --fail-on warning.", rich_help_panel=REPORTS)
-    ] = False,
-    fail_on: Annotated[
-        FailOn | None,
-        typer.Option(
-            help="The least severity that gives exit status 1.  [default: violation]", rich_help_panel=REPORTS
-        ),
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON.", rich_help_panel=REPORTS)
-    ] = None,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report as JUnit XML.", rich_help_panel=REPORTS)
-    ] = None,
-    trace: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write every frame as it goes, as JSON lines.", rich_help_panel=REPORTS),
-    ] = None,
-    snapshot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write what the server offers, for mcp-conform diff.", rich_help_panel=REPORTS
-        ),
-    ] = None,
-    verbose: Verbose = False,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
+@click.group(
+    "mcp-conform",
+    cls=_Sections,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@_option(TARGET, "--server", default="", metavar="COMMAND", help="Command that starts the server.")
+@_option(
+    TARGET,
+    "--url",
+    default="",
+    metavar="URL",
+    help="URL of a server that runs or, with --server, will run; {port} in both stands for a free port.",
+)
+@_option(TARGET, "--env", multiple=True, metavar="NAME=VALUE", help="Add to the server's environment. Repeatable.")
+@_file(TARGET, "--cwd", "Where the server is started.", "DIR")
+@_option(TARGET, "--header", multiple=True, metavar="'NAME: VALUE'", help="Send with every HTTP request. Repeatable.")
+@_file(
+    TARGET,
+    "--target",
+    "Target file: what there is to know about the server. Default: mcp-conform.yaml here, or "
+    "[tool.mcp-conform] in pyproject.toml here. Options come before what it says.",
+)
+@_option(
+    TARGET,
+    "--config",
+    default="",
+    metavar="FILE",
+    help="Test the servers of an MCP client's configuration, such as .mcp.json, .vscode/mcp.json or "
+    "claude_desktop_config.json.",
+)
+@_option(TARGET, "--name", multiple=True, metavar="NAME", help="Of --config, test only this server. Repeatable.")
+@REVISION
+@ONLY
+@_option(CHOICE, "--skip", multiple=True, metavar="PATTERN", help="Leave out what matches. Repeatable.")
+@_file(CHOICE, "--cases", "Test the cases of your own in this folder too.", "DIR")
+@QUICK
+@PROFILE
+@FUZZ
+@_seconds(FUZZING, "--fuzz-time", "How long a campaign may last.  [default: 10]")
+@_option(FUZZING, "--seed", type=int, metavar="NUMBER", help="Other seeds, other frames.  [default: 0]")
+@_file(FUZZING, "--save-cases", "Write what the campaigns found to DIR/found.yaml, as cases that show it again.", "DIR")
+@_option(
+    CARE,
+    "--call-tools",
+    type=click.Choice(["none", "safe", "all"]),
+    help="Which tools may be called: none, safe (those annotated readOnlyHint: true) or all.  [default: safe]",
+)
+@_option(CARE, "--call-tool", multiple=True, metavar="NAME", help="This tool may be called. Repeatable.")
+@_option(CARE, "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many servers run at once.  [default: 6]")
+@_seconds(CARE, "--start-timeout", "How long the start may take.  [default: 30]")
+@_seconds(CARE, "--timeout", "How long an answer may take.  [default: 10]")
+@_option(REPORTS, "--strict", is_flag=True, help="Warnings fail too: --fail-on warning.")
+@_option(
+    REPORTS,
+    "--fail-on",
+    type=click.Choice(["violation", "warning", "advice"]),
+    help="The least severity that gives exit status 1.  [default: violation]",
+)
+@_file(REPORTS, "--json", "Write the report as JSON.")
+@_file(REPORTS, "--junit", "Write the report as JUnit XML.")
+@_file(REPORTS, "--trace", "Write every frame as it goes, as JSON lines.")
+@_file(REPORTS, "--snapshot", "Write what the server offers, for mcp-conform diff.")
+@VERBOSE
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
+)
+@click.pass_context
+def app(context: click.Context, /, **given: Any) -> None:
     """Test whether an MCP server keeps to the Model Context Protocol.
 
     mcp-conform --server "python my_server.py"
@@ -265,15 +193,16 @@ def run(  # noqa: PLR0913 - one parameter for each option
     Exit status: 0 no violation; 1 violations; 2 wrong use; 3 nothing could be tested, not all of it, or mcp-conform
     itself failed.
     """
+    server, url, config = given["server"], given["url"], given["config"]
     if context.invoked_subcommand is not None:
         if server or url or config:
             wrong(f"--server, --url and --config do not go with {context.invoked_subcommand}")
         return
-    if name and not config:
+    if given["name"] and not config:
         wrong("--name: only the servers of a --config have names")
-    if config and snapshot:
+    if config and given["snapshot"]:
         wrong("--snapshot is of one server: it does not go with --config")
-    if config and (server or url or env or cwd or header or target):
+    if config and any(given[name] for name in ("server", "url", "env", "cwd", "header", "target")):
         wrong(
             "--config says how its servers are started: --server, --url, --env, --cwd, --header and --target do not "
             "go with it"
@@ -282,76 +211,52 @@ def run(  # noqa: PLR0913 - one parameter for each option
     from conformance.settings import WrongUse, settle, target_file
 
     try:
-        file = None if config else target_file(target)
+        file = None if config else target_file(given["target"])
         if not (server or url or config or (file and {"server", "url"} & set(file.settings))):
-            typer.echo(context.get_help(), err=True)
+            click.echo(context.get_help(), err=True)
             wrong(
                 "say what to test: --server COMMAND, --url URL or --config FILE; mcp-conform init writes a target file"
             )
-        said = {
-            "server": server,
-            "url": url,
-            "env": env,
-            "cwd": cwd,
-            "headers": header,
-            "revisions": revision,
-            "only": only,
-            "skip": skip,
-            "cases": cases,
-            "quick": quick,
-            "profiles": profile,
-            "call-tools": call_tools,
-            "tools": call_tool,
-            "jobs": jobs,
-            "start-timeout": start_timeout,
-            "timeout": timeout,
-            "fuzz": fuzz,
-            "fuzz-time": fuzz_time,
-            "seed": seed,
-            "fail-on": "warning" if strict and fail_on in (None, "violation") else fail_on,
-        }
-        tested, options = settle(said, file)
-        asked = {"json": json, "junit": junit, "trace": trace, "snapshot": snapshot}
-        files = {kind: path for kind, path in asked.items() if path}
-        servers = configured(config, name or ()) if config else tested
-        plan = Plan(servers, replace(options, trace=trace is not None), files, verbose, save_cases)
+        tested, options = settle(_said(given), file)
+        files = {kind: given[kind] for kind in ("json", "junit", "trace", "snapshot") if given[kind]}
+        servers = configured(config, given["name"]) if config else tested
+        options = replace(options, trace="trace" in files)
+        plan = Plan(servers, options, files, given["verbose"], given["save_cases"])
     except WrongUse as error:
         wrong(str(error))
     _run(plan)
 
 
+def _said(given: dict[str, Any]) -> dict[str, Any]:
+    """What the options say, by the names of keys in a target file."""
+    other = {"header": "headers", "revision": "revisions", "profile": "profiles", "call_tool": "tools"}
+    said = {other.get(name, name.replace("_", "-")): value for name, value in given.items()}
+    if said.get("strict") and said["fail-on"] in (None, "violation"):
+        said["fail-on"] = "warning"
+    return said
+
+
 @app.command()
-def demo(  # noqa: PLR0913 - one parameter for each option
-    fault: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Give the server this fault. Repeatable.")
-    ] = None,
-    list_faults: Annotated[bool, typer.Option("--list-faults", help="List the faults and exit.")] = False,
-    revision: Revisions = None,
-    only: Only = None,
-    quick: Quick = False,
-    profile: Profiles = None,
-    fuzz: Fuzz = None,
-    verbose: Verbose = False,
-) -> None:
+@click.option("--fault", multiple=True, metavar="NAME", help="Give the server this fault. Repeatable.")
+@click.option("--list-faults", is_flag=True, help="List the faults and exit.")
+@REVISION
+@ONLY
+@QUICK
+@PROFILE
+@FUZZ
+@VERBOSE
+def demo(fault: tuple[str, ...], list_faults: bool, verbose: bool, **given: Any) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
     from conformance.front import Plan, faults, reference
     from conformance.settings import WrongUse, settle
 
     if list_faults:
         for row in faults():
-            typer.echo(f"{row['name']:42} {row['text']}")
+            click.echo(f"{row['name']:42} {row['text']}")
         return
     try:
-        said: dict[str, object] = {
-            "revisions": revision,
-            "only": only,
-            "quick": quick,
-            "profiles": profile,
-            "call-tools": "all",
-            "fuzz": fuzz,
-        }
-        _, options = settle(said, None)
-        plan = Plan(reference(fault or ()), options, {}, verbose)
+        _, options = settle({**_said(given), "call-tools": "all"}, None)
+        plan = Plan(reference(fault), options, {}, verbose)
     except WrongUse as error:
         wrong(str(error))
     _run(plan)
@@ -366,12 +271,10 @@ def _run(plan: Plan) -> NoReturn:
     except WrongUse as error:
         wrong(str(error))
     except KeyboardInterrupt:
-        typer.echo("mcp-conform: interrupted before anything was tested", err=True)
-        raise typer.Exit(3) from None
-    raise typer.Exit(status)
+        click.echo("mcp-conform: interrupted before anything was tested", err=True)
+        status = 3
+    click.get_current_context().exit(status)
 
 
-app.command("list")(catalogue.list_requirements)
-app.command()(catalogue.explain)
-app.command()(init)
-app.command()(diff)
+for _command in (catalogue.list_requirements, catalogue.explain, init, diff):
+    app.add_command(_command)

@@ -152,10 +152,7 @@ class Session:
         return self.ended is not None
 
     def close(self, hurry: bool = False) -> Ending:
-        """Say farewell, close, read what still comes, and leave no process behind. Idempotent.
-
-        In a `hurry` the target is told to go at once, whether it would go by itself or not.
-        """
+        """Say farewell, close (in a `hurry` do not wait for that), read what still comes, leave no process. Idempotent."""
         if self.ending is None:
             if self.opened and self.alive:
                 self.era.farewell(self)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner
 
 from conformance.cli import app
 from conformance.data import SCHEMAS

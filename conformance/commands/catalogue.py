@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-import typer
+import click
 
 from conformance.commands.wrong_use import wrong
 
-State = Literal["checked", "unobservable", "not yet"]
 
-
-def list_requirements(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
-    area: Annotated[str, typer.Option(help="Only those of this area.")] = "",
-    revision: Annotated[str, typer.Option(metavar="DATE", help="Only those that hold in this revision.")] = "",
-) -> None:
+@click.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--state", type=click.Choice(["checked", "unobservable", "not yet"]), help="Only those in this state.")
+@click.option("--area", default="", metavar="AREA", help="Only those of this area.")
+@click.option("--revision", default="", metavar="DATE", help="Only those that hold in this revision.")
+def list_requirements(as_json: bool, state: str | None, area: str, revision: str) -> None:
     """List the requirements and how each is checked."""
     import json
 
@@ -44,22 +40,20 @@ def list_requirements(
         and (state is None or state_of(requirement, by) == state)
     ]
     if as_json:
-        typer.echo(json.dumps([entry(requirement, by) for requirement in chosen], indent=2))
+        click.echo(json.dumps([entry(requirement, by) for requirement in chosen], indent=2))
     else:
-        typer.echo(listing(chosen, by))
+        click.echo(listing(chosen, by))
         if not area and state is None:
-            typer.echo(advice(profiles.requirements(rules).values(), profiles.checked_by(rules)))
+            click.echo(advice(profiles.requirements(rules).values(), profiles.checked_by(rules)))
 
 
-def explain(
-    requirement: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID", help="For example tools/list-shape, or target-file for the keys of the target file."
-        ),
-    ],
-) -> None:
-    """Explain a requirement: its text, where it stands, how it is checked."""
+@click.command()
+@click.argument("requirement", metavar="ID")
+def explain(requirement: str) -> None:
+    """Explain a requirement: its text, where it stands, how it is checked.
+
+    ID: for example tools/list-shape, or target-file for the keys of the target file.
+    """
     import difflib
 
     from conformance.checks import checks
@@ -70,7 +64,7 @@ def explain(
     from conformance.requirements import load
 
     if requirement == "target-file":
-        typer.echo(target_file_keys())
+        click.echo(target_file_keys())
         return
     rules = profiles.load()[1]
     known = {**load(), **profiles.requirements(rules)}
@@ -78,6 +72,6 @@ def explain(
         near = difflib.get_close_matches(requirement, known, n=3, cutoff=0.5)
         near = near or [identifier for identifier in known if identifier.endswith(f"/{requirement}")]
         wrong(f"there is no requirement {requirement!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    typer.echo(
+    click.echo(
         explanation(known[requirement], {**checks(), **profiles.checked_by(rules)}, faults(), about(requirement))
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from conformance.commands.wrong_use import wrong
 
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
-def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="A snapshot, or a JSON report.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="A later one of the same kind.")],
-    strict: Annotated[bool, typer.Option("--strict", help="What may break counts as breaking.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+@click.command()
+@click.argument("old", metavar="OLD", type=click.Path(path_type=Path))
+@click.argument("new", metavar="NEW", type=click.Path(path_type=Path))
+@click.option("--strict", is_flag=True, help="What may break counts as breaking.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def diff(old: Path, new: Path, strict: bool, as_json: bool) -> None:
     """Compare two snapshots or two JSON reports.
+
+    OLD and NEW: what --snapshot FILE, or --json FILE, wrote.
 
     Snapshots: which changes break clients, and which do not. Reports: which findings are new, mended or unchanged.
 
@@ -45,7 +47,7 @@ def diff(
         from conformance.compatibility.findings import compare_reports
 
         status = _tell_findings(compare_reports(before, after), as_json)
-    raise typer.Exit(status)
+    click.get_current_context().exit(status)
 
 
 def _tell_changes(changes: list[Change], strict: bool, as_json: bool) -> int:
@@ -95,14 +97,14 @@ def _section(title: str, lines: Iterable[str]) -> None:
 
     told = [f"  {visible(shortened(line, 600))}" for line in lines]
     if told:
-        typer.echo("\n".join([title, *told, ""]))
+        click.echo("\n".join([title, *told, ""]))
 
 
 def _end(numbers: str, status: int) -> None:
-    typer.echo(f"{numbers} Exit status {status}.")
+    click.echo(f"{numbers} Exit status {status}.")
 
 
 def _print_json(data: Json) -> None:
     import json
 
-    typer.echo(json.dumps({"diff": FORMAT, **data}, indent=2))
+    click.echo(json.dumps({"diff": FORMAT, **data}, indent=2))

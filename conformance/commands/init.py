@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from conformance.commands.wrong_use import wrong
 
@@ -15,19 +15,27 @@ if TYPE_CHECKING:
     from conformance.survey import Survey
 
 
-def init(
-    server: Annotated[str, typer.Option(metavar="COMMAND", help="Command that starts the server.")] = "",
-    url: Annotated[str, typer.Option(metavar="URL", help="URL of the server, as for mcp-conform itself.")] = "",
-    env: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Environment of the server; the file gets the name only. Repeatable."),
-    ] = None,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(metavar="'NAME: VALUE'", help="HTTP header; the file gets the name only. Repeatable."),
-    ] = None,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")] = Path("mcp-conform.yaml"),
-) -> None:
+@click.command()
+@click.option("--server", default="", metavar="COMMAND", help="Command that starts the server.")
+@click.option("--url", default="", metavar="URL", help="URL of the server, as for mcp-conform itself.")
+@click.option(
+    "--env",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Environment of the server; the file gets the name only. Repeatable.",
+)
+@click.option(
+    "--header", multiple=True, metavar="'NAME: VALUE'", help="HTTP header; the file gets the name only. Repeatable."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default="mcp-conform.yaml",
+    show_default=True,
+    metavar="FILE",
+    help="The file to write.",
+)
+def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], output: Path) -> None:
     """Survey a server and write a target file for it, with comments; an existing file is left alone."""
     from conformance.options import UsageError
     from conformance.runner import Runner
@@ -48,9 +56,9 @@ def init(
         wrong(str(error))
     survey = runner.survey
     if survey is None:
-        typer.echo(f"mcp-conform: nothing was written: {runner.report().problem}", err=True)
-        raise typer.Exit(3)
-    text = _text(server, url, {"env": env or [], "headers": header or []}, survey)
+        click.echo(f"mcp-conform: nothing was written: {runner.report().problem}", err=True)
+        click.get_current_context().exit(3)
+    text = _text(server, url, {"env": env, "headers": header}, survey)
     try:
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -59,10 +67,10 @@ def init(
     lists = (("tools", survey.tools), ("resources", survey.resources), ("prompts", survey.prompts))
     found = ", ".join(f"{len(items)} {name}" for name, items in lists)
     where = "" if output == Path("mcp-conform.yaml") else f" --target {output}"
-    typer.echo(f"{output} is written: {found}. `mcp-conform{where}` tests the server.")
+    click.echo(f"{output} is written: {found}. `mcp-conform{where}` tests the server.")
 
 
-def _text(server: str, url: str, given: dict[str, list[str]], survey: Survey) -> str:
+def _text(server: str, url: str, given: dict[str, tuple[str, ...]], survey: Survey) -> str:
     lines = [
         "# What mcp-conform is to know about this server. Options of the command line come before what stands here.",
         "# All keys: mcp-conform explain target-file",

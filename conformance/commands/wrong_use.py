@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-import typer
+import click
 
 
 def wrong(why: str) -> NoReturn:
     """Say `why` on stderr and end with exit status 2."""
-    typer.echo(f"mcp-conform: {why}", err=True)
-    raise typer.Exit(2)
+    click.echo(f"mcp-conform: {why}", err=True)
+    click.get_current_context().exit(2)
