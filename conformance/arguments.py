@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeGuard, cast
 
+from conformance.json_schemas import Judge, judge
 from conformance.model import Json
 from conformance.pointers import pointed
 
@@ -34,7 +35,7 @@ def candidates(schema: Json) -> Iterator[dict[str, Json]]:
     """
     if not isinstance(schema, dict):
         raise Unfillable("its inputSchema is no object")
-    admits = _validator(schema)
+    admits = _judge(schema)
     seen: list[Json] = []
     why: Unfillable | None = None
     for whole, turn in ((False, 0), (True, 0), (False, 1), (True, 1)):
@@ -53,13 +54,11 @@ def candidates(schema: Json) -> Iterator[dict[str, Json]]:
         raise why or Unfillable("its inputSchema admits nothing that was tried")
 
 
-def _validator(schema: Json) -> Any:
-    """Whether a value is valid. A schema that is none itself admits everything."""
-    import jsonschema_rs
-
+def _judge(schema: Json) -> Judge:
+    """A schema that is none itself admits everything."""
     try:
-        return jsonschema_rs.validator_for(schema).is_valid
-    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
+        return judge(schema)
+    except ValueError:
         return lambda _value: True
 
 

@@ -24,6 +24,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+from conformance.json_schemas import surely_fits
 from conformance.model import Json
 from conformance.yaml_files import Place
 
@@ -177,6 +178,8 @@ def _match_each(pattern: Json, value: Json, saved: Mapping[str, Json], place: Pl
 def _match_schema(schema: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
     if value is ABSENT:
         return _mismatch(place, _render_schema(schema), value)
+    if surely_fits(schema, value):
+        return None
     error = next(_validator(json.dumps(schema)).iter_errors(value), None)
     if error is None:
         return None
@@ -211,12 +214,17 @@ def render(pattern: Json) -> str:
     return shorten(pattern)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
+
 def shorten(value: Json) -> str:
     """A value as JSON of at most LONGEST characters, without the parts that cannot be printed."""
     if value is ABSENT:
         return "nothing"
     text = ""
-    for chunk in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+    # Most values are names; making a generator for one takes longer than encoding it.
+    simple = not isinstance(value, dict | list | tuple)
+    for chunk in (_ENCODER.encode(value),) if simple else _ENCODER.iterencode(value):
         text += chunk[: LONGEST + 1]
         if len(text) > LONGEST:
             text = text[: LONGEST - 1] + "…"

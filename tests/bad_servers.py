@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -177,28 +178,47 @@ def lingers() -> None:
     time.sleep(2)
 
 
-def asks_meanwhile() -> None:
-    """Take 0.8 s for a tool, while the server asks for the roots by itself, once."""
-    asked = False
+def offer(tools: list[dict[str, Any]], call: Callable[[], dict[str, Any]]) -> None:
+    """Serve tools that change nothing and do what `call` does."""
     for line in sys.stdin:
         message = json.loads(line)
         if message.get("method") == "initialize":
-            info = {"name": "asks meanwhile", "version": "1"}
+            info = {"name": "bad manners", "version": "1"}
             version = message["params"]["protocolVersion"]
             result: Any = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
         elif message.get("method") == "tools/list":
-            schema = {"type": "object"}
-            result = {"tools": [{"name": "slow", "inputSchema": schema, "annotations": {"readOnlyHint": True}}]}
+            result = {"tools": [{**tool, "annotations": {"readOnlyHint": True}} for tool in tools]}
         elif message.get("method") == "tools/call":
-            if not asked:
-                say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
-            asked = True
-            time.sleep(0.8)
-            result = {"content": []}
+            result = call()
         else:
             answer(message)
             continue
         say({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+def asks_meanwhile() -> None:
+    """Take 0.8 s for a tool, while the server asks for the roots by itself, once."""
+    asked: list[bool] = []
+
+    def call() -> dict[str, Any]:
+        if not asked:
+            say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
+        asked.append(True)
+        time.sleep(0.8)
+        return {"content": []}
+
+    offer([{"name": "slow", "inputSchema": {"type": "object"}}], call)
+
+
+def elsewhere() -> None:
+    """Offer tools whose schemas refer to a place on the web, the second word after the mode."""
+    url = sys.argv[3]
+    plain = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    refers, dialect = {**plain, "properties": {"a": {"$ref": url}}}, {**plain, "$schema": url}
+    pairs = ((refers, plain), (dialect, plain), (plain, refers), (plain, dialect))
+    tools = [{"name": f"tool-{n}", "inputSchema": i, "outputSchema": o} for n, (i, o) in enumerate(pairs)]
+    text = {"type": "text", "text": '{"a": "b"}'}
+    offer(tools, lambda: {"content": [text], "structuredContent": {"a": "b"}})
 
 
 def forks() -> None:

@@ -6,9 +6,11 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psutil
 import pytest
@@ -143,6 +145,32 @@ def test_what_a_server_asks_by_itself_is_not_taken_for_a_question_of_a_slow_tool
     _, _, report = run("--server", server, "--only", "lifecycle/timed-out-request-cancelled", folder=tmp_path)
     judged = report["runs"][0]["verdicts"][0]
     assert judged["verdict"] == "inconclusive", judged["findings"]
+
+
+class _Visited(BaseHTTPRequestHandler):
+    """Refuses everything and remembers it."""
+
+    paths: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        """The same for every path."""
+        self.paths.append(self.path)
+        self.send_error(404)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Stay quiet."""
+
+
+def test_nothing_that_the_schemas_of_a_server_refer_to_is_fetched(tmp_path: Path) -> None:
+    web = HTTPServer(("127.0.0.1", 0), _Visited)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    server = f"{sys.executable} {BAD} elsewhere {tmp_path} http://127.0.0.1:{web.server_port}/schema.json"
+    chosen = [word for area in ("tools", "json-schema", "fuzz/tool-arguments") for word in ("--only", area)]
+    _, printed, report = run("--server", server, *chosen, "--fuzz", "20", folder=tmp_path)
+    web.shutdown()
+    judged = {each["requirement"]: each["verdict"] for each in report["runs"][0]["verdicts"]}
+    assert judged["tools/structured-content-conforms"] == "passed", printed
+    assert _Visited.paths == []
 
 
 def test_a_pattern_that_matches_nothing_is_wrong_use(tmp_path: Path) -> None:

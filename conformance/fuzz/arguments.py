@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from conformance.fuzz.choices import Choices
 from conformance.fuzz.example import DIED, SWALLOWED, Breach, Example, Reply
 from conformance.fuzz.schema_values import Break, Maker, Part, Schema, Unmakeable, broken
+from conformance.json_schemas import judge
 from conformance.ledger import Ledger
 from conformance.messages import encode
 from conformance.model import Json, Severity
@@ -36,22 +37,19 @@ class _Tool:
     """One tool, and what can be wrong with its arguments."""
 
     def __init__(self, tool: Json) -> None:
-        import jsonschema_rs
-
         self.listed = tool
         self.schema: Schema = tool["inputSchema"]
         self.maker = Maker(self._resolve)
         try:
             draft = "draft-07" in str(self.schema.get("$schema", ""))
-            kind: Any = jsonschema_rs.Draft7Validator if draft else jsonschema_rs.Draft202012Validator
-            self.validator = kind(dict(self.schema))
+            self.admits = judge(dict(self.schema), "Draft7Validator" if draft else "Draft202012Validator")
         except ValueError as error:
             raise Unmakeable(f"its inputSchema cannot be used: {error}") from None
         self.good = self.maker.value(("", self.schema), _Simplest())
-        if not isinstance(self.good, dict) or not self.validator.is_valid(self.good):
+        if not isinstance(self.good, dict) or not self.admits(self.good):
             raise Unmakeable("no arguments can be made up for its inputSchema")
         full = self.maker.value(("", self.schema), _Fullest())
-        self.full = full if isinstance(full, dict) and self.validator.is_valid(full) else self.good
+        self.full = full if isinstance(full, dict) and self.admits(full) else self.good
         self.breaks = {(b.place, b.keyword): b for b in self.maker.breaks(("", self.schema), self.full)}
 
     def _resolve(self, base: str, reference: str) -> Part:
@@ -130,7 +128,7 @@ class ToolArguments:
         tool, what = self._turns[choices.below(len(self._turns))]
         name = tool.listed["name"]
         arguments, wrong = self._arguments(tool, what, choices)
-        valid = tool.validator.is_valid(arguments)
+        valid = tool.admits(arguments)
         if valid:
             wrong = f"tool {name!r}, with arguments that its inputSchema admits"
         params = self._session.era.dress(self._session, {"name": name, "arguments": arguments})
@@ -151,7 +149,7 @@ class ToolArguments:
                 arguments = tool.maker.value(("", tool.schema), _Share(choices, what))
             except Unmakeable:
                 return tool.good, ""
-            return arguments if tool.validator.is_valid(arguments) else tool.good, ""
+            return arguments if tool.admits(arguments) else tool.good, ""
         made = broken(tool.full, what, choices)
         if made is None or not isinstance(made[0], dict):
             return tool.good, ""  # arguments that are no object break the schema of tools/call

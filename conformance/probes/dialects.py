@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.arguments import Unfillable, smallest_arguments
+from conformance.json_schemas import DIALECTS, surely_a_schema
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.calls import FEW, callable_tools
 from conformance.probes.outcome import answered, complete, shown, succeeded
-from conformance.probes.structured import DIALECTS
 from conformance.session import Call
 
 DEFAULT = "json-schema/dialect-2020-12-supported"
@@ -92,14 +92,13 @@ def _fitting(schema: dict[str, Json], name: str) -> list[Json]:
 def _refuses(dialect: str, schema: dict[str, Json], value: Json) -> bool | None:
     """None where the dialect cannot be applied to the schema."""
     import jsonschema
-    import jsonschema_rs
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
     kind: Any = getattr(jsonschema, dialect)
     own = {**schema, "$schema": kind.META_SCHEMA["$schema"]}
     try:
-        if not jsonschema_rs.meta.is_valid(own):
+        if not surely_a_schema(schema, own["$schema"].rstrip("#")):
             return None
         return not kind(own, registry=Registry()).is_valid(value)
     except (ValueError, Unresolvable, re.error, RecursionError):
