@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from conformance.front import faults
 from conformance.fuzz import TABLE
 from conformance.model import Fuzzing, Limits, Target, Verdict
 from conformance.options import Options
 from conformance.runner import Runner
+from conformance.settings import faults
 from conformance.survey import CallPolicy
 
 AREAS = ("fuzzing", "fuzzing_calls")

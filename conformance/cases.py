@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Protocol, cast
 
 from conformance.data import SCHEMAS
 from conformance.expect import ABSENT, check_pattern, saved_names
 from conformance.model import Basis, Json, Level, Requirement, Severity
-from conformance.requirements import applies
+from conformance.requirements import applies, near
 from conformance.revisions import REVISIONS, holds
 from conformance.yaml_files import FileError, Lines, Place, line_of, load
 
@@ -355,9 +354,3 @@ def own_requirement(
         observable="yes",
         transports=tuple(transports or ()),
     )
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """The known names that look like `name`, as the end of a sentence; empty if there are none."""
-    near = get_close_matches(name, names, n=3)
-    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -80,6 +80,12 @@ class Connections:
         for transport in hurried:
             transport.close(hurry=True)
 
+    def begin_with(self, started: StdioTransport | None) -> None:
+        """Take over a target that was started already."""
+        if started is not None:
+            self._ready.append(started)
+            self.started += 1
+
     def expect(self, processes: int) -> None:
         """`processes` more sessions will be asked for, so that they may be started ahead."""
         with self._lock:

@@ -56,7 +56,6 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
     except StartError as reason:
         return Attempt(revision, None, reason=str(reason), silent=True, fatal=True)
     stage.session.limits = limits
-    began = time.monotonic()
     try:
         stage.open()
     except NotSpoken as reason:
@@ -68,7 +67,7 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
         lost = call.lost + _circumstances(stage) if silent and call is not None else ""
         why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
         return Attempt(revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost, call=call)
-    return Attempt(revision, stage, spoken=True, seconds=time.monotonic() - began)
+    return Attempt(revision, stage, spoken=True, seconds=time.monotonic() - stage.session.transport.began)
 
 
 def _modern_without_discover(stage: Stage, refused: Call) -> None:

@@ -1,33 +1,28 @@
-"""From options to a target, and from a run to reports and an exit status."""
+"""From a plan to a run, its reports and an exit status."""
 
 from __future__ import annotations
 
 import contextlib
-import difflib
-import json
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 import psutil
 
-from conformance.client_configs import ClientConfig, read
+from conformance.client_configs import ClientConfig
 from conformance.events import Event, Finished
 from conformance.fleet import Fleet
 from conformance.masking import Mask
-from conformance.model import Json, Target
-from conformance.options import Options, UsageError
+from conformance.options import Plan, UsageError
 from conformance.reporters import Reporter, to_file
 from conformance.reporters.words import visible
 from conformance.runner import Runner
 from conformance.settings import WrongUse
-from conformance.yaml_files import FileError
+from conformance.transports.stdio import StdioTransport
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -40,54 +35,8 @@ NOTICE = b"\ninterrupted: ending the servers; interrupt again to leave at once\n
 Engine = Runner | Fleet
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be tested, how, and what is to be written: kind of report → file, and the folder for cases found."""
-
-    target: Target | ClientConfig
-    options: Options
-    files: Mapping[str, Path]
-    verbose: bool = False
-    save_cases: Path | None = None
-
-
-def configured(path: str, names: Iterable[str]) -> ClientConfig:
-    """The servers of a client configuration, all or those called `names`. Raises WrongUse."""
-    try:
-        return read(path, names)
-    except FileError as error:
-        raise WrongUse(visible(f"--config: {error}")) from None
-
-
-def faults() -> list[Json]:
-    """The reference server's faults: rows with name, requirements, revisions, transports, text."""
-    listed = subprocess.run(
-        [sys.executable, "-m", "conformance.reference", "--list-faults"], capture_output=True, text=True, check=True
-    )
-    return [json.loads(line) for line in listed.stdout.splitlines()]
-
-
-def reference(names: Iterable[str]) -> Target:
-    """The reference server with faults, over a transport on which all of them show. Raises WrongUse."""
-    table = {row["name"]: row for row in faults()} if names else {}
-    command = [sys.executable, "-m", "conformance.reference"]
-    transports = ["stdio", "http"]
-    for name in names:
-        if name not in table:
-            near = difflib.get_close_matches(name, table, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else "demo --list-faults lists them"
-            raise WrongUse(f"there is no fault {name!r}; {hint}")
-        transports = [transport for transport in transports if transport in table[name]["transports"]]
-        command += ["--fault", name]
-    if not transports:
-        raise WrongUse("these faults do not show over the same transport")
-    if transports[0] == "stdio":
-        return Target(tuple(command))
-    return Target((*command, "--transport", "http", "--port", "{port}"), "http://127.0.0.1:{port}/mcp")
-
-
-def carry_out(plan: Plan) -> int:
-    """Run, and report to everybody who is to know; the exit status.
+def carry_out(plan: Plan, ahead: StdioTransport | None = None) -> int:
+    """Run, and report to everybody who is to know; the exit status. `ahead` is the target, if it was started already.
 
     Interrupted once, it ends the servers and reports what was learned; twice, it leaves at once. Raises WrongUse.
     """
@@ -99,7 +48,7 @@ def carry_out(plan: Plan) -> int:
     try:
         target = plan.target
         engine: Engine = (
-            Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options)
+            Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options, ahead)
         )
     except UsageError as error:
         raise WrongUse(str(error)) from None

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from conformance.answers import Given
-from conformance.model import Fuzzing, Limits, Severity
-from conformance.own import Own
+from conformance.client_configs import ClientConfig
+from conformance.model import Fuzzing, Limits, Severity, Target
 from conformance.survey import CallPolicy, Samples
+
+if TYPE_CHECKING:
+    from conformance.own import Own
 
 
 class UsageError(Exception):
@@ -53,8 +57,19 @@ class Options:
     mentions: tuple[Mention, ...] = ()
     answers: Given = field(default_factory=Given)
     softened: Mapping[str, Severity] = field(default_factory=dict)
-    own: Own = field(default_factory=Own)
+    own: Own | None = None
     fuzzing: Fuzzing = field(default_factory=Fuzzing)
     quick: bool = False
     named_by: tuple[str, ...] = ()
     shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be tested, how, and what is to be written: kind of report → file, and the folder for cases found."""
+
+    target: Target | ClientConfig
+    options: Options
+    files: Mapping[str, Path]
+    verbose: bool = False
+    save_cases: Path | None = None

@@ -27,7 +27,7 @@ def command(target: Target, options: Options, revision: str, selection: str) -> 
             words += ["--call-tool", mention.name]
     for profile in options.profiles:
         words += ["--profile", profile]
-    if options.own.folder:
+    if options.own is not None and options.own.folder:
         words += ["--cases", options.own.folder]
     if target.cwd and not options.named_by:
         words += ["--cwd", target.cwd]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +36,12 @@ def load(folder: Path = REQUIREMENTS) -> dict[str, Requirement]:
 def applies(requirement: Requirement, revision: str, transport: str) -> bool:
     """Whether the rule holds in the revision and concerns the transport."""
     return revision in requirement.levels and (not requirement.transports or transport in requirement.transports)
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """The known names that look like `name`, as the end of a sentence; empty if there are none."""
+    near = get_close_matches(name, names, n=3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _requirement(identifier: str, entry: dict[str, Json]) -> Requirement:

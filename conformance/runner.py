@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from conformance import events
-from conformance.cases import Case, near
+from conformance.cases import Case
 from conformance.checks import cases, checks, judged_by_invariants, probes
 from conformance.confirmation import Confirmation
 from conformance.connections import Connections
@@ -29,14 +29,16 @@ from conformance.model import (
     Verdict,
 )
 from conformance.options import Options, UsageError
+from conformance.own import Own
 from conformance.plan import plan
 from conformance.profiles import rules as profiles
 from conformance.reproduction import command
-from conformance.requirements import applies, load
+from conformance.requirements import applies, load, near
 from conformance.revisions import BY_DATE, Revision
 from conformance.selection import Selection, SelectionError, quick, select, without_campaigns
 from conformance.session import Session
 from conformance.survey import CallPolicy, Survey
+from conformance.transports.stdio import StdioTransport
 from conformance.units import SESSION_CASES, Stage, State, Workshop
 from conformance.verdicts import Facts, counts, exit_status, judge
 
@@ -46,7 +48,8 @@ INTERRUPTED = "the run was interrupted"
 class Runner:
     """Tests one target. `run` yields events to the end; `report` may be asked at any time, also after an interrupt."""
 
-    def __init__(self, target: Target, options: Options) -> None:
+    def __init__(self, target: Target, options: Options, ahead: StdioTransport | None = None) -> None:
+        """`ahead` is the target, if it was started already. Raises UsageError."""
         unknown = [d for d in options.revisions if d not in BY_DATE and d != "newest"]
         if unknown:
             known = ", ".join([*BY_DATE, "newest"])
@@ -58,8 +61,10 @@ class Runner:
         except profiles.UnknownProfile as error:
             raise UsageError(f"--profile: {error}") from None
         self._advice = profiles.requirements(rules)
-        self.requirements = {**load(), **self._advice, **options.own.requirements}
-        self.cases = (*cases(), *options.own.cases)
+        own = options.own or Own()
+        self._own = frozenset(own.requirements)
+        self.requirements = {**load(), **self._advice, **own.requirements}
+        self.cases = (*cases(), *own.cases)
         self._notes: list[str] = []
         self.selection = self._select()
         self._judging: dict[str, tuple[str, ...]] = {}
@@ -74,6 +79,7 @@ class Runner:
         self._complete = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
         self._connections = Connections(target, options.limits, options.jobs, self._watch if options.trace else None)
+        self._connections.begin_with(ahead)
         self._connections.answers = options.answers
         self._workshop = Workshop(self._connections, load_invariants(), probes(), rules)
 
@@ -222,6 +228,7 @@ class Runner:
             if state.main is None:
                 continue
             state.survey = self._workshop.survey(state, state.main)
+            self._look_ahead(state)
             yield events.Surveyed(state.revision.date, state.transport, state.server, state.survey)
             units = plan(self.selection.cases, state)
             total += sum(len(unit) for unit in units)
@@ -307,7 +314,7 @@ class Runner:
         verdicts = [
             self._completed(judge(requirement, facts), state)
             for requirement in self._reportable(state)
-            if requirement.id in by or requirement.id in self._advice or requirement.id in self.options.own.requirements
+            if requirement.id in by or requirement.id in self._advice or requirement.id in self._own
         ]
         return Run(
             state.revision.date,

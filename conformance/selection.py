@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from conformance.cases import Case, near
+from conformance.cases import Case
+from conformance.requirements import near
 
 CAMPAIGNS = "fuzz"
 """The area of the cases that play campaigns."""

@@ -152,7 +152,7 @@ class Session:
         return self.ended is not None
 
     def close(self, hurry: bool = False) -> Ending:
-        """Say farewell, close (in a `hurry` do not wait for that), read what still comes, leave no process. Idempotent."""
+        """Say farewell, close (in a `hurry` without waiting), hear what still comes, leave no process. Idempotent."""
         if self.ending is None:
             if self.opened and self.alive:
                 self.era.farewell(self)

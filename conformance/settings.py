@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import difflib
+import json
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from conformance.answers import Given
-from conformance.cases import near
-from conformance.model import Fuzzing, Limits, Severity, Target
+from conformance.client_configs import ClientConfig
+from conformance.client_configs import read as read_config
+from conformance.model import Fuzzing, Json, Limits, Severity, Target
 from conformance.options import FailOn, Mention, Options
-from conformance.own import Own, load_own, outcomes
-from conformance.requirements import load
+from conformance.reporters.words import visible
+from conformance.requirements import load, near
 from conformance.survey import CallMode, CallPolicy, Samples
 from conformance.target import StartError, parse_command
 from conformance.target_file import TargetFile, find, read
 from conformance.yaml_files import FileError
+
+if TYPE_CHECKING:
+    from conformance.own import Own
 
 Said = Mapping[str, Any]
 """What the command line says, by the name of the key in the target file; what is None or empty was not said.
@@ -25,7 +33,7 @@ Said = Mapping[str, Any]
 """
 
 NOTHING = TargetFile(Path())
-HURRY = Limits(slow=0.1, late=0.1)
+HURRY = Limits(slow=0.1, late=0.0)
 """How long is waited with --quick."""
 
 
@@ -48,6 +56,41 @@ def target_file(named: Path | None) -> TargetFile | None:
         return read(named) if named is not None else find(Path())
     except FileError as error:
         raise WrongUse(str(error)) from None
+
+
+def configured(path: str, names: Iterable[str]) -> ClientConfig:
+    """The servers of a client configuration, all or those called `names`. Raises WrongUse."""
+    try:
+        return read_config(path, names)
+    except FileError as error:
+        raise WrongUse(visible(f"--config: {error}")) from None
+
+
+def faults() -> list[Json]:
+    """The reference server's faults: rows with name, requirements, revisions, transports, text."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "conformance.reference", "--list-faults"], capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in listed.stdout.splitlines()]
+
+
+def reference(names: Iterable[str]) -> Target:
+    """The reference server with faults, over a transport on which all of them show. Raises WrongUse."""
+    table = {row["name"]: row for row in faults()} if names else {}
+    command = [sys.executable, "-m", "conformance.reference"]
+    transports = ["stdio", "http"]
+    for name in names:
+        if name not in table:
+            near = difflib.get_close_matches(name, table, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else "demo --list-faults lists them"
+            raise WrongUse(f"there is no fault {name!r}; {hint}")
+        transports = [transport for transport in transports if transport in table[name]["transports"]]
+        command += ["--fault", name]
+    if not transports:
+        raise WrongUse("these faults do not show over the same transport")
+    if transports[0] == "stdio":
+        return Target(tuple(command))
+    return Target((*command, "--transport", "http", "--port", "{port}"), "http://127.0.0.1:{port}/mcp")
 
 
 def _target(said: Said, file: TargetFile) -> Target:
@@ -158,9 +201,14 @@ def _softened(file: TargetFile) -> dict[str, Severity]:
     return softened
 
 
-def _own(said: Path | None, file: TargetFile) -> Own:
-    folder = said or file.folder("cases")
+def _own(said: Path | None, file: TargetFile) -> Own | None:
+    folder, tools = said or file.folder("cases"), file.settings.get("tools", {})
+    if folder is None and not tools:
+        return None
+    # Imports nearly all of the suite; without it the target starts earlier.
+    from conformance.own import Own, load_own, outcomes
+
     own = load_own(folder) if folder is not None else Own()
-    sampled = outcomes(file.settings.get("tools", {}), file.where("tools"))
+    sampled = outcomes(tools, file.where("tools"))
     requirements = {**own.requirements, **sampled.requirements}
     return Own((*own.cases, *sampled.cases), requirements, str(said) if said else "")

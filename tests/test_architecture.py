@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
-    ["pointers"],
+    ["json_schemas", "pointers"],
     ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
     ["secrets"],
     ["target"],
@@ -35,6 +35,7 @@ LINE = [
     ["fleet"],
     ["reporters", "target_file"],
     ["settings"],
+    ["head_start"],
     ["front"],
     ["commands"],
     ["cli", "pytest_plugin"],

@@ -58,10 +58,10 @@ def explain(requirement: str) -> None:
 
     from conformance.checks import checks
     from conformance.folklore import about
-    from conformance.front import faults
     from conformance.profiles import rules as profiles
     from conformance.reporters.catalogue import explanation, target_file_keys
     from conformance.requirements import load
+    from conformance.settings import faults
 
     if requirement == "target-file":
         click.echo(target_file_keys())
