@@ -89,7 +89,7 @@ class Case:
     isolation: Isolation = "shared"
     open: bool = True
     harmful: bool = False
-    waits: bool = False
+    waits: int = 0
     steps: tuple[Step, ...] = ()
 
     @property
@@ -197,7 +197,7 @@ class _File:
             isolation=entry.get("isolation", "shared"),
             open=entry.get("open", True),
             harmful=entry.get("harmful", False),
-            waits=entry.get("waits", False),
+            waits=entry.get("waits", 0),
             steps=tuple(steps),
         )
         self._check(case, place)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from conformance.cases import Case
 from conformance.ledger import Ledger
+from conformance.model import Kind
 from conformance.selection import Selection
 from conformance.session import NotSpoken
 from conformance.transports import StartError
@@ -18,23 +19,29 @@ from conformance.verdicts import stands
 class Confirmation:
     """Makes the jobs that put findings to the test again: each case alone, or all `together` on one server.
 
-    With `surveys` whatever is found outside of the cases takes a survey to show.
+    With `surveys` whatever is found outside of the cases takes a survey to show. Of the cases that show findings of one
+    kind the first is played, whose finding is reported, and the next one only if it does not show it again: so `jobs`
+    is to be asked until there are none.
     """
 
     workshop: Workshop
     selection: Selection
     together: bool
     surveys: bool
+    played: set[tuple[str, str]] = field(default_factory=set)
+    """Revision and case."""
+
+    def needed(self, state: State) -> int:
+        """How many processes `jobs` would need by now."""
+        failed = set(self._first(state).values())
+        if self.together:
+            return min(len(failed), 1)
+        return len(failed - {*SESSION_CASES}) + bool(failed & {*SESSION_CASES})
 
     def jobs(self, state: State) -> Iterator[Callable[[], object]]:
         """Each needs a process of its own, and writes down in the ledgers of `state` what came back."""
-        failed = {
-            finding.case
-            for ledger in state.ledgers
-            for finding in ledger.findings
-            # A campaign has put its own to the test again.
-            if finding.confirmed is None and finding.requirement in self.selection.requirements
-        }
+        failed = set(self._first(state).values())
+        self.played.update((state.revision.date, case) for case in failed)
         cases = tuple(case for case in self.selection.cases if case.id in failed)
         outside = sorted(failed - {case.id for case in cases})
         if self.together:
@@ -43,8 +50,18 @@ class Confirmation:
             return
         for case in cases:
             yield self._job(state, (case,), ())
-        for part in outside:
-            yield self._job(state, (), (part,))
+        if outside:
+            yield self._job(state, (), outside)
+
+    def _first(self, state: State) -> dict[Kind, str]:
+        """Findings that wait for their confirmation, by kind: the first case that showed one and was not played yet."""
+        first: dict[Kind, str] = {}
+        for finding in (finding for ledger in state.ledgers for finding in ledger.findings):
+            # A campaign has put its own to the test again.
+            waits = finding.confirmed is None and finding.requirement in self.selection.requirements
+            if waits and (state.revision.date, finding.case) not in self.played:
+                first.setdefault(finding.kind, finding.case)
+        return first
 
     def _job(self, state: State, cases: tuple[Case, ...], outside: Sequence[str]) -> Callable[[], object]:
         """Plays cases, and what is `outside` of them: the opening, the survey, the end."""
@@ -54,8 +71,10 @@ class Confirmation:
             ledger = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
             for case in (*(case.id for case in cases), *outside):
                 back = {finding.requirement for finding in ledger.findings if finding.case in (case, *SESSION_CASES)}
-                for mine in state.ledgers:
-                    mine.confirm(case, back, stands)
+                with state.lock:
+                    kinds = {f.kind for mine in state.ledgers for f in mine.findings if f.case == case}
+                    for mine in state.ledgers:
+                        mine.confirm(case, back, kinds, stands)
 
         return job
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,13 +32,20 @@ SHUTDOWN_STARTS = 3
 MOST_SLOW = 3.0
 """Where a target takes more than a second to start, tools count as slow that many times later, at most."""
 
+AT_ONCE = os.cpu_count() or 1
+"""How many targets may be starting at the same time: a start is work, and more of them only hold each other up."""
+
+GIVE_WAY = 0.05
+"""Seconds after which a target is started ahead, if somebody waited for one just now."""
+
 Watch = Callable[[Session], Observer | None]
 
 
 class Connections:
     """Starts transports and wraps them into sessions; closes all of them, from any thread.
 
-    While one process works, the next ones are started: `expect(n)` says how many more will be needed.
+    While one process works, the next ones are started: `expect(n)` says how many more will be needed. Whoever waits for
+    one comes before those that are started ahead.
     `answers` is what is answered to the target's questions.
     `started` counts the processes started, `requests` the requests made in sessions that are over.
     """
@@ -53,9 +62,14 @@ class Connections:
         self._spares = spares
         self._watch = watch
         self._lock = threading.Lock()
+        self._turn = threading.Condition(self._lock)
         self._ready: deque[StdioTransport] = deque()
         self._wanted = 0
         self._coming = 0
+        self._queue: deque[object] = deque()
+        self._work = 0.0
+        self._begun: deque[float] = deque(maxlen=AT_ONCE)
+        self._alarm: threading.Timer | None = None
         self._open: set[Transport] = set()
         self._servers: list[RunningServer] = []
         self._shared: RunningServer | None = None
@@ -63,7 +77,13 @@ class Connections:
         self._closed = False
 
     def adapt(self, startup: float) -> None:
-        """The target takes `startup` seconds to start: let the waits for silence, slow tools and its end fit that."""
+        """The target takes `startup` seconds to start: let the waits for silence, slow tools and its end fit that.
+
+        From now on no more targets start within the time that one has been at work so far than there are cores.
+        """
+        with self._lock:
+            open_ones = tuple(self._open)
+        self._work = max((each.worked() for each in open_ones if isinstance(each, StdioTransport)), default=0.0)
         quiet = min(self.limits.quiet, max(0.1, QUIET_STARTS * startup))
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
         longer = min(MOST_SLOW, max(1.0, startup))
@@ -73,12 +93,7 @@ class Connections:
     def be_patient(self) -> None:
         """From now on every server gets the full time to end: what was found is put to the test again."""
         with self._lock:
-            hurried: deque[StdioTransport] = deque()
-            if self.limits is not self._patient:
-                hurried, self._ready = self._ready, hurried
             self.limits, self._hurried = self._patient, False
-        for transport in hurried:
-            transport.close(hurry=True)
 
     def begin_with(self, started: StdioTransport | None) -> None:
         """Take over a target that was started already."""
@@ -92,12 +107,14 @@ class Connections:
             self._wanted += processes
         self._top_up()
 
-    def session(self, revision: Revision, client: Json = None, *, own_process: bool = True) -> Session:
+    def session(
+        self, revision: Revision, client: Json = None, *, own_process: bool = True, urgent: bool = False
+    ) -> Session:
         """A session that has said nothing yet. Over HTTP it shares one server unless it needs its own process.
 
-        Raises StartError.
+        What is `urgent` comes before what others wait for. Raises StartError.
         """
-        transport = self._http(own_process) if self.target.url else self._stdio()
+        transport = self._http(own_process) if self.target.url else self._stdio(urgent)
         session = Session(transport, era_of(revision), revision, client=client, limits=self.limits)
         session.secrets = self._secrets
         session.answers.given = self.answers
@@ -122,11 +139,14 @@ class Connections:
         """Begin no session from now on; those that are open go on."""
         with self._lock:
             self._closed = True
+            self._turn.notify_all()
+            if self._alarm is not None:
+                self._alarm.cancel()
 
     def close(self) -> None:
         """End everything that was ever started. Sessions that still run see their target end."""
+        self.refuse()
         with self._lock:
-            self._closed = True
             # Nobody has spoken to those that are ready, so nobody minds how they end.
             transports = [(each, False) for each in self._open] + [(each, True) for each in self._ready]
             servers, self._servers = self._servers, []
@@ -141,39 +161,81 @@ class Connections:
 
     # -- inside
 
-    def _stdio(self) -> Transport:
+    def _stdio(self, urgent: bool) -> Transport:
         with self._lock:
-            self._refuse_if_closed()
             self._wanted = max(0, self._wanted - 1)
+            self._await_turn(urgent)
             transport = self._ready.popleft() if self._ready else None
+            if transport is None:
+                self._begun.append(time.monotonic())
         if transport is None:
             transport = StdioTransport(self.target, self.limits)
             transport.start()
             self.started += 1
+        transport.hold_to(self.limits)
         self._adopt(transport)
         self._top_up()
         return transport
 
+    def _await_turn(self, urgent: bool) -> None:
+        """Wait until a target is ready or may be started, one after another. To be called with the lock held."""
+        me = object()
+        if urgent:
+            self._queue.appendleft(me)
+        else:
+            self._queue.append(me)
+        while not self._closed and (self._queue[0] is not me or not (self._ready or self._until_turn() <= 0)):
+            self._turn.wait(self._until_turn() if self._queue[0] is me else None)
+        self._queue.remove(me)
+        self._turn.notify_all()
+        self._refuse_if_closed()
+
+    def _until_turn(self) -> float:
+        """Seconds until one more target may start. To be called with the lock held."""
+        if len(self._begun) < AT_ONCE:
+            return 0.0
+        return self._begun[0] + self._work - time.monotonic()
+
     def _top_up(self) -> None:
-        if self.target.url:
-            return
-        while True:
+        """Start ahead what will be needed, now or when it is its turn."""
+        while not self.target.url:
             with self._lock:
-                if self._closed or len(self._ready) + self._coming >= min(self._spares, self._wanted):
+                enough = len(self._ready) + self._coming >= min(self._spares, self._wanted)
+                if self._closed or enough or self._alarm is not None:
+                    return
+                if (left := self._until_turn()) > 0 or self._queue:
+                    self._alarm = threading.Timer(max(left, GIVE_WAY), self._again)
+                    self._alarm.daemon = True
+                    self._alarm.start()
                     return
                 self._coming += 1
-            transport = StdioTransport(self.target, self.limits)
-            try:
-                transport.start()
-            finally:
-                with self._lock:
-                    self._coming -= 1
+                self._begun.append(time.monotonic())
+            if not self._start_spare():
+                return
+
+    def _again(self) -> None:
+        with self._lock:
+            self._alarm = None
+        self._top_up()
+
+    def _start_spare(self) -> bool:
+        """Whether it could be started; if not, whoever needs it will be told."""
+        transport = StdioTransport(self.target, self.limits)
+        try:
+            transport.start()
+        except StartError:
+            return False
+        finally:
             with self._lock:
-                self.started += 1
-                if not self._closed:
-                    self._ready.append(transport)
-                    continue
-            transport.close()
+                self._coming -= 1
+        with self._lock:
+            self.started += 1
+            if not self._closed:
+                self._ready.append(transport)
+                self._turn.notify_all()
+                return True
+        transport.close(hurry=True)
+        return False
 
     def _http(self, own_process: bool) -> Transport:
         server = self._server(own_process)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from conformance.model import Finding, Frame, Severity, Tally
+from conformance.model import Finding, Frame, Kind, Severity, Tally
 
 MAX_FINDINGS_EACH = 5
 """Findings kept for one requirement in one unit; further ones only raise the count of the last."""
@@ -60,7 +60,7 @@ class Ledger:
         same = [i for i, finding in enumerate(self.findings) if finding.requirement == requirement]
         for i in same:
             known = self.findings[i]
-            if (known.message, known.ceiling) == (message, ceiling):
+            if known.kind == (requirement, message, ceiling):
                 self.findings[i] = replace(known, occurrences=known.occurrences + 1)
                 return
         if len(same) >= MAX_FINDINGS_EACH:
@@ -95,17 +95,20 @@ class Ledger:
         if not self.sealed:
             self.broken.setdefault(requirement, why)
 
-    def confirm(self, case: str, back: Collection[str], stands: Callable[[Finding], bool]) -> None:
-        """The case was put to the test again and broke the requirements `back`.
+    def confirm(
+        self, case: str, back: Collection[str], kinds: Collection[Kind], stands: Callable[[Finding], bool]
+    ) -> None:
+        """The case was put to the test again and broke the requirements `back`; it had shown findings of `kinds`.
 
-        What did not come back gets all that led to it as its frames; if it does not stand so, it is inconclusive.
+        What other cases have shown of the same kind comes back with it. What did not come back gets all that led to it
+        as its frames; if it does not stand so, it is inconclusive.
         """
         if self.sealed:
             return
         kept: list[Finding] = []
         for finding in self.findings:
-            if finding.case == case and finding.confirmed is None:
-                again = finding.requirement in back
+            again = finding.requirement in back
+            if finding.confirmed is None and (finding.case == case or (again and finding.kind in kinds)):
                 frames = finding.frames if again else self.led_to(finding)
                 finding = replace(finding, confirmed=again, frames=frames)
             if stands(finding):
@@ -128,9 +131,8 @@ class Ledger:
         """Take over all that `other` has written down; like findings become one."""
         self.tallies += other.tallies
         for theirs in other.findings:
-            key = (theirs.requirement, theirs.message, theirs.ceiling)
             for i, mine in enumerate(self.findings):
-                if (mine.requirement, mine.message, mine.ceiling) == key:
+                if mine.kind == theirs.kind:
                     first = mine if mine.confirmed is not False or theirs.confirmed is False else theirs
                     self.findings[i] = replace(first, occurrences=mine.occurrences + theirs.occurrences)
                     break

@@ -205,6 +205,14 @@ class Finding:
     hint: str = ""
     replay: Mapping[str, Json] = field(default_factory=dict)
 
+    @property
+    def kind(self) -> Kind:
+        """Findings of one kind tell the same, whatever showed them: a report has one of them."""
+        return self.requirement, self.message, self.ceiling
+
+
+Kind = tuple[str, str, Severity | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:

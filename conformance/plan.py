@@ -49,4 +49,4 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
     # What is said after something illegal is judged less strictly, so that comes last.
     main, *groups = (tuple(sorted(each, key=lambda case: case.illegal)) for each in shared.values())
     others = [*groups, *lone]
-    return [main, *sorted(others, key=lambda unit: (len(unit) == 1, not unit[0].waits))]
+    return [main, *sorted(others, key=lambda unit: (len(unit) == 1, -unit[0].waits))]

@@ -82,6 +82,7 @@ class Runner:
         self._connections.begin_with(ahead)
         self._connections.answers = options.answers
         self._workshop = Workshop(self._connections, load_invariants(), probes(), rules)
+        self._confirmation = Confirmation(self._workshop, self.selection, options.quick, bool(self._advice))
 
     # -- the straight line
 
@@ -228,7 +229,7 @@ class Runner:
             if state.main is None:
                 continue
             state.survey = self._workshop.survey(state, state.main)
-            self._look_ahead(state)
+            self._look_ahead()
             yield events.Surveyed(state.revision.date, state.transport, state.server, state.survey)
             units = plan(self.selection.cases, state)
             total += sum(len(unit) for unit in units)
@@ -250,7 +251,6 @@ class Runner:
 
     def _job(self, state: State, unit: tuple[Case, ...], stage: Stage | None) -> Callable[[], object]:
         def tell(case: str, outcome: str, seconds: float) -> None:
-            self._look_ahead(state)
             self._events.put(events.CaseEnded(state.revision.date, state.transport, case, outcome, seconds))
 
         def job() -> None:
@@ -268,6 +268,7 @@ class Runner:
             if event is None:
                 ended += 1
             else:
+                self._look_ahead()
                 yield event
         for job in jobs:
             job.result()
@@ -279,20 +280,20 @@ class Runner:
 
     def _confirm(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
         """Put what failed to the test again, on fresh servers: each case alone, with --quick all on one."""
-        again = Confirmation(self._workshop, self.selection, self.options.quick, bool(self._advice))
-        todo = [job for state in self._states for job in again.jobs(state)]
-        if not todo:
-            return
-        yield events.Confirming(len(todo))
+        again = self._confirmation
         self._connections.be_patient()
-        self._connections.expect(len(todo) - self._ahead)
-        yield from self._work(pool, todo)
+        while todo := [job for state in self._states for job in again.jobs(state)]:
+            yield events.Confirming(len(todo))
+            self._connections.expect(max(0, len(todo) - self._ahead))
+            self._ahead = 0
+            yield from self._work(pool, todo)
 
-    def _look_ahead(self, state: State) -> None:
-        """With --quick the server that confirms is started at the first finding: waiting for it would be half of it."""
-        if self.options.quick and not self._ahead and any(ledger.findings for ledger in state.ledgers):
-            self._ahead = 1
-            self._connections.expect(self._ahead)
+    def _look_ahead(self) -> None:
+        """Have the servers that will confirm started while cases are still played."""
+        if self.options.confirm and not self._confirmation.played:
+            needed = sum(map(self._confirmation.needed, self._states))
+            self._connections.expect(max(0, needed - self._ahead))
+            self._ahead = max(needed, self._ahead)
 
     # -- conclude
 

@@ -78,7 +78,7 @@ class ServerProcess:
     """
 
     def __init__(self, target: Target, limits: Limits, *, stdio: bool = True) -> None:
-        self._limits = limits
+        self.limits = limits
         self._tail = bytearray()
         self._lock = threading.Lock()
         self._family: set[psutil.Process] = set()
@@ -155,6 +155,17 @@ class ServerProcess:
         last = ending(self.stderr())
         return f"; its stderr ends with: {last}" if last else ""
 
+    def worked(self) -> float:
+        """CPU seconds that the process and its descendants have used so far, as far as can be told."""
+        seconds = 0.0
+        with contextlib.suppress(psutil.Error):
+            leader = psutil.Process(self.popen.pid)
+            for process in (leader, *leader.children(recursive=True)):
+                with contextlib.suppress(psutil.Error):
+                    used = process.cpu_times()
+                    seconds += used.user + used.system + used.children_user + used.children_system
+        return seconds
+
     def remember_family(self) -> None:
         """Note the descendants while the process lives; once it is gone, those of other groups are not found."""
         with contextlib.suppress(psutil.Error):
@@ -185,7 +196,7 @@ class ServerProcess:
         self.remember_family()
         with contextlib.suppress(OSError):
             os.killpg(self.popen.pid, number)
-        return self.wait(self._limits.shutdown)
+        return self.wait(self.limits.shutdown)
 
     def _await_end(self) -> None:
         self.popen.wait()
@@ -208,7 +219,7 @@ class ServerProcess:
 
     def _end_orphans(self) -> tuple[str, ...]:
         """Kill what is still there after `limits.quiet` seconds, and what that started; the command lines."""
-        for process in self._left_behind(self._limits.quiet):
+        for process in self._left_behind(self.limits.quiet):
             with contextlib.suppress(psutil.Error):
                 self._family |= {process, *process.children(recursive=True)}
         ended = []
@@ -217,7 +228,7 @@ class ServerProcess:
                 name = " ".join(process.cmdline()) or process.name()
                 process.kill()
                 ended.append(name)
-        self._left_behind(self._limits.shutdown)
+        self._left_behind(self.limits.shutdown)
         return tuple(sorted(ended))
 
     def _left_behind(self, patience: float) -> list[psutil.Process]:

@@ -116,9 +116,11 @@ class Workshop:
     probes: Mapping[str, Probe]
     rules: tuple[Rule, ...] = ()
 
-    def stage(self, revision: Revision, client: Json, ledger: Ledger, own_process: bool) -> Stage:
+    def stage(
+        self, revision: Revision, client: Json, ledger: Ledger, own_process: bool, *, urgent: bool = False
+    ) -> Stage:
         """A stage with a session that has said nothing yet. Raises StartError."""
-        session = self.connections.session(revision, client, own_process=own_process)
+        session = self.connections.session(revision, client, own_process=own_process, urgent=urgent)
         return Stage(session, ledger, self.invariants, self.connections)
 
     def survey(self, state: State, stage: Stage) -> Survey:
@@ -227,9 +229,9 @@ class _Unit:
         def connect(
             *, revision: str | None = None, client: Json = None, open: bool = True, shared: bool = False
         ) -> Session:
-            other = self.workshop.stage(
-                BY_DATE[revision] if revision else self.state.revision, client, self.ledger, not shared
-            )
+            date = BY_DATE[revision] if revision else self.state.revision
+            # Nobody else has begun: what this case has learned so far would have to wait.
+            other = self.workshop.stage(date, client, self.ledger, not shared, urgent=True)
             others.append(other)
             other.session.case = self.ledger.case
             if open:

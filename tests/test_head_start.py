@@ -47,8 +47,8 @@ def test_wrong_use_starts_nothing(tmp_path: Path, words: tuple[str, ...]) -> Non
 
 def test_a_target_that_the_run_did_not_come_to_is_ended() -> None:
     with pytest.raises(KeyboardInterrupt), head_start(Plan(SLEEPER, Options(), {})) as started:
-        assert started is not None
         raise KeyboardInterrupt
+    assert started is not None
     assert started.close().how == "terminated"
 
 

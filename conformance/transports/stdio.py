@@ -68,6 +68,16 @@ class StdioTransport:
         self._readable.register(self._bell.fileno, select.POLLIN)
         process.watch(lambda fate: self._bell.ring())
 
+    def hold_to(self, limits: Limits) -> None:
+        """From now on these limits hold."""
+        self._limits = limits
+        if self._process is not None:
+            self._process.limits = limits
+
+    def worked(self) -> float:
+        """CPU seconds that the process and what it started have used so far."""
+        return self._process.worked() if self._process is not None else 0.0
+
     def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
         """Write one line."""
         self.write(data if data.endswith(b"\n") else data + b"\n")
