@@ -8,8 +8,10 @@ import shlex
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from conformance.connections import Connections
 from conformance.invariants import load_invariants
@@ -18,6 +20,7 @@ from conformance.model import Fuzzing, Limits, Target
 from conformance.options import Options
 from conformance.revisions import BY_DATE
 from conformance.runner import Runner
+from conformance.target import command_line
 from conformance.units import Stage
 
 REVISION = "2025-11-25"
@@ -100,6 +103,20 @@ def round_trips(command: tuple[str, ...], rounds: int = 15, each: int = 200) -> 
     return statistics.median(bare_taken), statistics.median(full_taken)
 
 
+def quick(command: tuple[str, ...]) -> tuple[float, int]:
+    """Median seconds of a whole `mcp-conform --quick`, from its start to its end, and how much that decides."""
+    words = ["--quick", "--revision", REVISION, "--server", command_line(command)]
+    taken = []
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        for _ in range(5):
+            run = [sys.executable, "-m", "conformance", *words]
+            taken.append(seconds(lambda: subprocess.run(run, capture_output=True, check=True)))
+        subprocess.run([*run, "--json", report], capture_output=True, check=True)
+        counts = json.loads(report.read_text())["counts"]
+    return statistics.median(taken), counts["passed"] + counts["failed"]
+
+
 def help_cpu() -> float:
     """CPU seconds of `mcp-conform --help`; the least of three, since the first one may compile."""
     taken = []
@@ -129,6 +146,8 @@ def main() -> int:
     )
     print(f"unavoidable {unavoidable:.2f} s; ratio {wall / unavoidable:.2f} (bound 3)")
     print(f"{decided / wall:.0f} requirements decided a second")
+    hurried, told = quick(command)
+    print(f"--quick: {hurried:.2f} s from start to end, {told} decided, {told / hurried:.0f} a second")
     for area, spent in sorted(runner.spent().items(), key=lambda item: -item[1])[:8]:
         print(f"  {spent:6.2f} s  {area}")
     print(f"own cost of a request: {(full - bare) * 1e6:.0f} µs (bound 100)")

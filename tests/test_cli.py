@@ -81,6 +81,14 @@ def test_help_takes_less_than_a_quarter_second_of_cpu() -> None:
     assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 0.25
 
 
+def test_a_bug_of_our_own_is_no_violation_of_the_server() -> None:
+    script = "from conformance import cli\ncli.app = lambda **_: 1 / 0\ncli.main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "ZeroDivisionError" in done.stderr
+    assert done.stderr.endswith("this is a bug of mcp-conform, not of the server: please report it\n")
+
+
 def test_the_version_is_shown() -> None:
     from conformance import __version__
 
