@@ -268,7 +268,8 @@ class Runner:
             if event is None:
                 ended += 1
             else:
-                self._look_ahead()
+                if isinstance(event, events.CaseEnded):
+                    self._look_ahead()
                 yield event
         for job in jobs:
             job.result()
