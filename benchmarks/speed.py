@@ -106,11 +106,11 @@ def round_trips(command: tuple[str, ...], rounds: int = 15, each: int = 200) -> 
 def quick(command: tuple[str, ...]) -> tuple[float, int]:
     """Median seconds of a whole `mcp-conform --quick`, from its start to its end, and how much that decides."""
     words = ["--quick", "--revision", REVISION, "--server", command_line(command)]
+    run = [sys.executable, "-m", "conformance", *words]
     taken = []
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         for _ in range(5):
-            run = [sys.executable, "-m", "conformance", *words]
             taken.append(seconds(lambda: subprocess.run(run, capture_output=True, check=True)))
         subprocess.run([*run, "--json", report], capture_output=True, check=True)
         counts = json.loads(report.read_text())["counts"]

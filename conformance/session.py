@@ -81,6 +81,7 @@ class Session:
         self._case = ""
         self._unseen: deque[tuple[Frame, Call | None]] = deque()
         self.secrets: tuple[str, ...] = ()
+        self._heard = False
         self.opened = False
         self.capabilities: Json = {}
         self.server: dict[str, str] = {}
@@ -225,24 +226,25 @@ class Session:
 
     def wait(self, *calls: Call, timeout: float | None = None) -> bool:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds."""
-        limit = self.limits.answer if timeout is None else timeout
+        limit = self._patience() if timeout is None else timeout
         deadline = time.monotonic() + limit
         for call in calls:
             call.lost = ""  # what was given up before may still come
-        while not all(call.done for call in calls):
-            if self.ended is not None:
-                for call in calls:
-                    if not call.done:
-                        call.lost = self.ended.reason
-                return True
+        while waiting := [call for call in calls if not call.done]:
             left = deadline - time.monotonic()
-            if left <= 0:
-                for call in calls:
-                    if not call.done:
-                        call.lost = f"no answer within {limit:g} s"
-                return False
-            self._take(self._receive(left))
+            if self.ended is None and left > 0:
+                self._take(self._receive(left))
+                continue
+            for call in waiting:
+                call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
+            return self.ended is not None
         return True
+
+    def _patience(self) -> float:
+        """Seconds for an answer. A process that has said nothing yet may still be starting."""
+        if self._heard or self.transport.name != "stdio":
+            return self.limits.answer
+        return max(self.limits.answer, self.transport.began + self.limits.start - time.monotonic())
 
     def await_exchange(self, exchange: int | None, seconds: float) -> bool:
         """Wait until that HTTP exchange is over; whether it was within `seconds`. Over stdio there is none.
@@ -351,6 +353,7 @@ class Session:
                 asked.lost = event.reason or "the HTTP answer held no response"
 
     def _hear(self, arrival: Arrival) -> None:
+        self._heard = True
         message, readable = (None, False) if arrival.omitted or arrival.channel == "head" else parse(arrival.data)
         frame = Frame(
             number=self.trace.position,
@@ -422,8 +425,6 @@ class Session:
     def _answer(self, message: Json) -> None:
         reply = self.answers.reply(message["method"], message.get("params"))
         if reply is not None and self.alive:
-            self._write_reply({"jsonrpc": "2.0", "id": message["id"], **reply})
-
-    def _write_reply(self, message: Json) -> None:
-        # The answer to a request that was itself wrong (id null, say) cannot be right.
-        self._write(encode(message), message, How(illegal=self.answers.illegal or not is_id(message["id"])))
+            answer = {"jsonrpc": "2.0", "id": message["id"], **reply}
+            # The answer to a request that was itself wrong (id null, say) cannot be right.
+            self._write(encode(answer), answer, How(illegal=self.answers.illegal or not is_id(message["id"])))

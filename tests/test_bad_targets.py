@@ -65,6 +65,17 @@ def test_a_server_that_is_slow_to_start_or_noisy_on_stderr_has_no_finding(mode: 
     assert (status, failed(report)) == (0, {})
 
 
+def test_a_server_may_take_longer_to_start_than_to_answer(tmp_path: Path) -> None:
+    server = f"sh -c 'sleep 1.5; exec {sys.executable} -m conformance.reference'"
+    file = tmp_path / "report.json"
+    words = ["--server", server, "--revision", "2026-07-28", "--only", "versioning/unsupported-first"]
+    command = [sys.executable, "-m", "conformance", *words, "--timeout", "1", "--jobs", "1", "--json", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+    assert "passed" in done.stdout
+    assert failed(json.loads(file.read_text())) == {}
+
+
 @pytest.mark.parametrize(
     ("mode", "said"),
     [
