@@ -230,7 +230,7 @@ class _Unit:
             *, revision: str | None = None, client: Json = None, open: bool = True, shared: bool = False
         ) -> Session:
             date = BY_DATE[revision] if revision else self.state.revision
-            # Nobody else has begun: what this case has learned so far would have to wait.
+            # Before units that have not begun: this one holds a server while it waits.
             other = self.workshop.stage(date, client, self.ledger, not shared, urgent=True)
             others.append(other)
             other.session.case = self.ledger.case
