@@ -115,15 +115,20 @@ def main() -> NoReturn:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(COLLECT)
+    status: object = 0
     try:
-        app(prog_name="mcp-conform")
-    except SystemExit as end:
-        status = end.code
+        status = app.main(prog_name="mcp-conform", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("mcp-conform: interrupted before anything was tested", err=True)
+        status = 3
     except Exception:  # 1 would say that the server breaks the specification
         traceback.print_exc()
         click.echo("mcp-conform: this is a bug of mcp-conform, not of the server: please report it", err=True)
         status = 3
-    _leave(status if isinstance(status, int) else bool(status))
+    _leave(status if isinstance(status, int) else 0)
 
 
 def _leave(status: int) -> NoReturn:
@@ -298,9 +303,6 @@ def _run(plan: Plan) -> NoReturn:
             status = carry_out(plan, ahead)
     except WrongUse as error:
         wrong(str(error))
-    except KeyboardInterrupt:
-        click.echo("mcp-conform: interrupted before anything was tested", err=True)
-        status = 3
     click.get_current_context().exit(status)
 
 

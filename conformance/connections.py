@@ -143,12 +143,15 @@ class Connections:
             if self._alarm is not None:
                 self._alarm.cancel()
 
-    def close(self) -> None:
-        """End everything that was ever started. Sessions that still run see their target end."""
+    def close(self, hurry: bool = False) -> None:
+        """End everything that was ever started, in a `hurry` without waiting for any to go by itself.
+
+        Sessions that still run see their target end.
+        """
         self.refuse()
         with self._lock:
             # Nobody has spoken to those that are ready, so nobody minds how they end.
-            transports = [(each, False) for each in self._open] + [(each, True) for each in self._ready]
+            transports = [(each, hurry) for each in self._open] + [(each, True) for each in self._ready]
             servers, self._servers = self._servers, []
             self._ready.clear()
         threads = [threading.Thread(target=each.close, kwargs={"hurry": unused}) for each, unused in transports]

@@ -100,7 +100,7 @@ class Runner:
         finally:
             if not self._complete:
                 self._seal()
-            self._connections.close()
+            self._connections.close(hurry=not self._complete)
             pool.shutdown(cancel_futures=True)
         yield events.Finished(self.report())
 

@@ -82,11 +82,21 @@ def test_help_takes_less_than_a_quarter_second_of_cpu() -> None:
 
 
 def test_a_bug_of_our_own_is_no_violation_of_the_server() -> None:
-    script = "from conformance import cli\ncli.app = lambda **_: 1 / 0\ncli.main()"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = _ended_by("1 / 0")
     assert done.returncode == 3
     assert "ZeroDivisionError" in done.stderr
     assert done.stderr.endswith("this is a bug of mcp-conform, not of the server: please report it\n")
+
+
+def test_an_interrupt_before_the_run_is_no_violation_either() -> None:
+    done = _ended_by("(_ for _ in ()).throw(KeyboardInterrupt)")
+    assert done.returncode == 3
+    assert done.stderr == "mcp-conform: interrupted before anything was tested\n"
+
+
+def _ended_by(expression: str) -> subprocess.CompletedProcess[str]:
+    script = f"from conformance import cli\ncli.app.main = lambda **_: {expression}\ncli.main()"
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
 
 def test_the_version_is_shown() -> None:
