@@ -83,7 +83,7 @@ class Connections:
         """
         with self._lock:
             open_ones = tuple(self._open)
-        self._work = max((each.worked() for each in open_ones if isinstance(each, StdioTransport)), default=0.0)
+        self._work = max((each.worked() for each in open_ones), default=0.0)
         quiet = min(self.limits.quiet, max(0.1, QUIET_STARTS * startup))
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
         longer = min(MOST_SLOW, max(1.0, startup))

@@ -57,7 +57,7 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
         return Attempt(revision, None, reason=str(reason), silent=True, fatal=True)
     stage.session.limits = limits
     try:
-        stage.open()
+        took = stage.open()
     except NotSpoken as reason:
         call = reason.call
         silent = call is None or (not call.answers and (call.head is None or call.head.status is None))
@@ -67,7 +67,10 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
         lost = call.lost + _circumstances(stage) if silent and call is not None else ""
         why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
         return Attempt(revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost, call=call)
-    return Attempt(revision, stage, spoken=True, seconds=time.monotonic() - stage.session.transport.began)
+    transport = stage.session.transport
+    # A target that was started ahead may have been ready long before it was asked.
+    seconds = min(time.monotonic() - transport.began, took + transport.worked())
+    return Attempt(revision, stage, spoken=True, seconds=seconds)
 
 
 def _modern_without_discover(stage: Stage, refused: Call) -> None:

@@ -8,10 +8,13 @@ import threading
 import pytest
 
 from conformance.connections import AT_ONCE, Connections
+from conformance.detection import attempt
+from conformance.ledger import Ledger
 from conformance.model import Limits, Target
 from conformance.revisions import BY_DATE
 from conformance.transports import StartError
 from conformance.transports.stdio import StdioTransport
+from conformance.units import Stage
 
 SILENT = Target((sys.executable, "-c", "import sys; sys.stdin.read()"))
 FOREVER = 3600.0
@@ -67,3 +70,15 @@ def test_a_target_that_cannot_be_started_ahead_is_told_to_who_needs_it() -> None
     with pytest.raises(StartError, match="/nonexistent/server"):
         connections.session(REVISION)
     connections.close()
+
+
+def test_the_start_of_a_target_that_was_ready_long_ago_is_not_taken_for_slow() -> None:
+    ready = StdioTransport(Target((sys.executable, "-m", "conformance.reference")), Limits())
+    ready.start()
+    ready.began -= FOREVER
+    connections = Connections(Target(("unused",)), Limits(), spares=0)
+    connections.begin_with(ready)
+    tried = attempt(REVISION, lambda _: Stage(connections.session(REVISION), Ledger(), (), connections), Limits())
+    connections.close()
+    assert tried.spoken
+    assert tried.seconds < FOREVER / 2

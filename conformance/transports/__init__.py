@@ -95,6 +95,9 @@ class Transport(Protocol):
         With `hurry` it is not waited for, but terminated at once.
         """
 
+    def worked(self) -> float:
+        """CPU seconds that a process which is the target alone has used so far, with what it started; 0 if unknown."""
+
     def unfinished(self) -> bytes:
         """The beginning of a line that the target has not ended so far."""
 

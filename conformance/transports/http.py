@@ -134,6 +134,10 @@ class HttpTransport:
         """There are no lines."""
         return b""
 
+    def worked(self) -> float:
+        """Unknown: the server may have others to serve."""
+        return 0.0
+
     def stderr(self) -> str:
         """The tail of stderr of a server that we started."""
         return self._server.stderr() if self._server is not None else ""

@@ -64,6 +64,10 @@ class MemoryTransport:
         """There are no lines."""
         return b""
 
+    def worked(self) -> float:
+        """There is no process."""
+        return 0.0
+
     def stderr(self) -> str:
         """There is none."""
         return ""
