@@ -33,25 +33,23 @@ class Confirmation:
 
     def needed(self, state: State) -> int:
         """How many processes `jobs` would need by now."""
-        failed = set(self._first(state).values())
-        if self.together:
-            return min(len(failed), 1)
-        return len(failed - {*SESSION_CASES}) + bool(failed & {*SESSION_CASES})
+        return len(self._parts(state))
 
     def jobs(self, state: State) -> Iterator[Callable[[], object]]:
         """Each needs a process of its own, and writes down in the ledgers of `state` what came back."""
+        for cases, outside in self._parts(state):
+            self.played.update((state.revision.date, case) for case in (*(case.id for case in cases), *outside))
+            yield self._job(state, cases, outside)
+
+    def _parts(self, state: State) -> list[tuple[tuple[Case, ...], Sequence[str]]]:
+        """What each process has to show again: cases, and what is outside of them."""
         failed = set(self._first(state).values())
-        self.played.update((state.revision.date, case) for case in failed)
         cases = tuple(case for case in self.selection.cases if case.id in failed)
         outside = sorted(failed - {case.id for case in cases})
         if self.together:
-            if failed:
-                yield self._job(state, cases, outside)
-            return
-        for case in cases:
-            yield self._job(state, (case,), ())
-        if outside:
-            yield self._job(state, (), outside)
+            return [(cases, outside)] if failed else []
+        alone: list[tuple[tuple[Case, ...], Sequence[str]]] = [((case,), ()) for case in cases]
+        return [*alone, ((), outside)] if outside else alone
 
     def _first(self, state: State) -> dict[Kind, str]:
         """Findings that wait for their confirmation, by kind: the first case that showed one and was not played yet."""

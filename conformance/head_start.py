@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from conformance.model import Target
 from conformance.options import Plan
-from conformance.revisions import BY_DATE
+from conformance.revisions import CHOICES
 from conformance.transports import StartError
 from conformance.transports.stdio import StdioTransport
 
@@ -29,7 +29,7 @@ def head_start(plan: Plan) -> Iterator[StdioTransport | None]:
 
 def _started(plan: Plan) -> StdioTransport | None:
     target, options = plan.target, plan.options
-    unknown = set(options.revisions) - {*BY_DATE, "newest"}
+    unknown = set(options.revisions) - set(CHOICES)
     if unknown or options.only or options.skip or options.profiles or plan.files:
         return None
     if not isinstance(target, Target) or target.url:

@@ -31,6 +31,8 @@ REVISIONS: tuple[Revision, ...] = (
 )
 
 BY_DATE = {revision.date: revision for revision in REVISIONS}
+CHOICES = (*BY_DATE, "newest")
+"""What the user may ask for."""
 HANDSHAKE = tuple(revision for revision in REVISIONS if revision.era == "handshake")
 STATELESS = tuple(revision for revision in REVISIONS if revision.era == "stateless")
 

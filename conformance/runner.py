@@ -34,7 +34,7 @@ from conformance.plan import plan
 from conformance.profiles import rules as profiles
 from conformance.reproduction import command
 from conformance.requirements import applies, load, near
-from conformance.revisions import BY_DATE, Revision
+from conformance.revisions import CHOICES, Revision
 from conformance.selection import Selection, SelectionError, quick, select, without_campaigns
 from conformance.session import Session
 from conformance.survey import CallPolicy, Survey
@@ -50,10 +50,9 @@ class Runner:
 
     def __init__(self, target: Target, options: Options, ahead: StdioTransport | None = None) -> None:
         """`ahead` is the target, if it was started already. Raises UsageError."""
-        unknown = [d for d in options.revisions if d not in BY_DATE and d != "newest"]
+        unknown = [d for d in options.revisions if d not in CHOICES]
         if unknown:
-            known = ", ".join([*BY_DATE, "newest"])
-            raise UsageError(f"unknown revision {unknown[0]}; there are {known}")
+            raise UsageError(f"unknown revision {unknown[0]}; there are {', '.join(CHOICES)}")
         self.target = target
         self.options = options
         try:

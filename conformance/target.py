@@ -141,13 +141,11 @@ class ServerProcess:
 
     def listens_at(self, port: int) -> bool:
         """Whether the process or one that it started listens at the TCP port, as far as can be told."""
-        with contextlib.suppress(psutil.Error):
-            leader = psutil.Process(self.popen.pid)
-            for process in (leader, *leader.children(recursive=True)):
-                with contextlib.suppress(psutil.Error):
-                    for open_one in process.net_connections("tcp"):
-                        if open_one.status == psutil.CONN_LISTEN and open_one.laddr.port == port:
-                            return True
+        for process in self._with_descendants():
+            with contextlib.suppress(psutil.Error):
+                for open_one in process.net_connections("tcp"):
+                    if open_one.status == psutil.CONN_LISTEN and open_one.laddr.port == port:
+                        return True
         return False
 
     def last_words(self) -> str:
@@ -158,18 +156,15 @@ class ServerProcess:
     def worked(self) -> float:
         """CPU seconds that the process and its descendants have used so far, as far as can be told."""
         seconds = 0.0
-        with contextlib.suppress(psutil.Error):
-            leader = psutil.Process(self.popen.pid)
-            for process in (leader, *leader.children(recursive=True)):
-                with contextlib.suppress(psutil.Error):
-                    used = process.cpu_times()
-                    seconds += used.user + used.system + used.children_user + used.children_system
+        for process in self._with_descendants():
+            with contextlib.suppress(psutil.Error):
+                used = process.cpu_times()
+                seconds += used.user + used.system + used.children_user + used.children_system
         return seconds
 
     def remember_family(self) -> None:
         """Note the descendants while the process lives; once it is gone, those of other groups are not found."""
-        with contextlib.suppress(psutil.Error):
-            self._family |= set(psutil.Process(self.popen.pid).children(recursive=True))
+        self._family |= set(self._with_descendants()[1:])
 
     def end(self, patience: float) -> tuple[str, tuple[str, ...]]:
         """End the process, its group and all its descendants; nothing is left behind.
@@ -190,6 +185,13 @@ class ServerProcess:
         return how, orphans
 
     # -- inside
+
+    def _with_descendants(self) -> list[psutil.Process]:
+        """The process and what it started and that started; empty once it is gone."""
+        with contextlib.suppress(psutil.Error):
+            leader = psutil.Process(self.popen.pid)
+            return [leader, *leader.children(recursive=True)]
+        return []
 
     def _ended_by(self, number: signal.Signals) -> bool:
         """Send the group a signal; whether the process ends within `limits.shutdown` seconds."""
