@@ -1,6 +1,29 @@
-"""`python -m conformance` is `mcp-conform`."""
+"""`mcp-conform` and `python -m conformance`: a signal is minded from the first moment on."""
 
-from conformance.cli import main
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+from conformance import interrupts, standard_streams
+
+INTERRUPTED = 3
+
+
+def main() -> NoReturn:
+    """The entry point `mcp-conform`."""
+    standard_streams.prepare()
+    try:
+        with interrupts.taken_by(interrupts.interrupt):
+            from conformance.cli import run
+
+            status = run()
+    except KeyboardInterrupt:
+        standard_streams.say("interrupted before anything was tested")
+        status = INTERRUPTED
+    # End the process without taking everything apart first, which takes a tenth of a second.
+    os._exit(status)
+
 
 if __name__ == "__main__":
     main()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
-import os
-import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +17,7 @@ from conformance.commands import catalogue
 from conformance.commands.diff import diff
 from conformance.commands.init import init
 from conformance.commands.wrong_use import wrong
+from conformance.standard_streams import flush, say, silence, why
 
 if TYPE_CHECKING:
     from conformance.options import Plan
@@ -105,38 +105,45 @@ FUZZ = _option(
 VERBOSE = _option(REPORTS, "--verbose", "-v", is_flag=True, help="Show each case as it ends, and all of every finding.")
 
 
+FAILED = 3
+"""The exit status if mcp-conform itself failed, was interrupted, or could not write what it was asked for."""
+
 COLLECT = 100_000
 """Objects made since the last garbage collection that lead to the next: our catalogue is no garbage."""
 
 
-def main() -> NoReturn:
-    """The entry point `mcp-conform`."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+OUTPUT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""What is wrong when stdout takes nothing more."""
+
+
+def run() -> int:
+    """Do what the command line says; the exit status. All that was printed has been written, or its loss was told."""
     gc.set_threshold(COLLECT)
     status: object = 0
     try:
         status = app.main(prog_name="mcp-conform", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("mcp-conform: interrupted before anything was tested", err=True)
-        status = 3
-    except Exception:  # 1 would say that the server breaks the specification
-        traceback.print_exc()
-        click.echo("mcp-conform: this is a bug of mcp-conform, not of the server: please report it", err=True)
-        status = 3
-    _leave(status if isinstance(status, int) else 0)
-
-
-def _leave(status: int) -> NoReturn:
-    """End the process without taking everything apart first, which takes a tenth of a second."""
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    os._exit(status)
+        say("interrupted before anything was tested")
+        status = FAILED
+    except SystemExit:  # click's way when nobody reads stdout any more
+        return FAILED
+    except Exception as error:  # 1 would say that the server breaks the specification
+        status = FAILED
+        if isinstance(error, OSError) and error.errno in OUTPUT and error.filename is None:
+            say(f"stdout could not be written: {why(error)}")
+            silence()
+        else:
+            with contextlib.suppress(OSError):
+                traceback.print_exc()
+            say("this is a bug of mcp-conform, not of the server: please report it")
+    if lost := flush():
+        say(f"stdout could not be written: {lost}")
+        status = FAILED
+    return status if isinstance(status, int) else 0
 
 
 def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -220,8 +227,8 @@ def app(context: click.Context, /, **given: Any) -> None:
 
     mcp-conform --server "python my_server.py"
 
-    Exit status: 0 no violation; 1 violations; 2 wrong use; 3 nothing could be tested, not all of it, or mcp-conform
-    itself failed.
+    Exit status: 0 no violation; 1 violations; 2 wrong use; 3 nothing could be tested, not all of it, a report could
+    not be written, or mcp-conform itself failed.
     """
     server, url, config = given["server"], given["url"], given["config"]
     if context.invoked_subcommand is not None:
@@ -243,7 +250,8 @@ def app(context: click.Context, /, **given: Any) -> None:
     try:
         file = None if config else target_file(given["target"])
         if not (server or url or config or (file and {"server", "url"} & set(file.settings))):
-            click.echo(context.get_help(), err=True)
+            with contextlib.suppress(OSError):
+                click.echo(context.get_help(), err=True)
             wrong(
                 "say what to test: --server COMMAND, --url URL or --config FILE; mcp-conform init writes a target file"
             )

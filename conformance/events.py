@@ -95,9 +95,10 @@ class FrameSeen:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The last event."""
+    """The last event. `unwritten` means that another report could not be written, so that this run is no success."""
 
     report: Report
+    unwritten: bool = False
 
 
 Event = (

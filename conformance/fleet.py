@@ -36,6 +36,7 @@ class Fleet:
         self._current: Runner | None = None
         self._reports: dict[str, Report] = {}
         self._complete = False
+        self._stopped = False
 
     def run(self) -> Iterator[events.Event]:
         """Everything, server by server. Whatever happens, no process is left behind when it ends or is closed."""
@@ -44,7 +45,7 @@ class Fleet:
         for server in self._config.servers:
             if server.problem:
                 yield events.NotTested(server.name, server.problem)
-        while self._waiting:
+        while self._waiting and not self._stopped:
             self._current = self._waiting.pop(0)
             with closing(self._current.run()) as told:
                 for event in told:
@@ -54,10 +55,16 @@ class Fleet:
                         yield event
             self._unlisted -= {m for m in self._unlisted if m.name in self._current.listed(m.kind)}
             self._current = None
-        self._complete = True
+        self._complete = not self._stopped
         for note in self._not_listed():
             yield events.Noted(note)
         yield events.Finished(self.report())
+
+    def stop(self) -> None:
+        """Have the run end early: the server that is tested is stopped, the others are not begun. See Runner.stop."""
+        self._stopped = True
+        if self._current is not None:
+            self._current.stop()
 
     def _not_listed(self) -> list[str]:
         """A tool that nobody has was misspelt, perhaps: silence would look like success."""

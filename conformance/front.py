@@ -3,69 +3,58 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING
 
-import psutil
-
+from conformance import interrupts
 from conformance.client_configs import ClientConfig
-from conformance.events import Event, Finished
 from conformance.fleet import Fleet
 from conformance.masking import Mask
 from conformance.options import Plan, UsageError
 from conformance.reporters import Reporter, to_file
+from conformance.reporters.delivery import TERMINAL, Delivery
 from conformance.reporters.words import visible
 from conformance.runner import Runner
 from conformance.settings import WrongUse
+from conformance.standard_streams import say
+from conformance.supervision import Engine, Supervisor
 from conformance.transports.stdio import StdioTransport
-
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-
-SHOW_CURSOR = b"\x1b[?25h"
-NOTICE = b"\ninterrupted: ending the servers; interrupt again to leave at once\n"
-
-
-Engine = Runner | Fleet
+from conformance.verdicts import EXIT_UNTESTED
 
 
 def carry_out(plan: Plan, ahead: StdioTransport | None = None) -> int:
     """Run, and report to everybody who is to know; the exit status. `ahead` is the target, if it was started already.
 
-    Interrupted once, it ends the servers and reports what was learned; twice, it leaves at once. Raises WrongUse.
+    Interrupted, it ends the servers and reports what was learned. Raises WrongUse.
     """
     from conformance.reporters.terminal import TerminalReporter
 
     paths = [path.resolve() for path in plan.files.values()]
     if len(set(paths)) < len(paths):
         raise WrongUse("two reports cannot go to the same file")
-    try:
-        target = plan.target
-        engine: Engine = (
-            Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options, ahead)
-        )
-    except UsageError as error:
-        raise WrongUse(str(error)) from None
-    with contextlib.ExitStack() as held:
-        files: list[Reporter] = []
+    interrupts.settle(False)
+    engine = _engine(plan, ahead)
+    mask = Mask(plan.target.secrets)
+    with contextlib.closing(Delivery(mask)) as delivery:
         for kind, path in plan.files.items():
             try:
-                reporter = to_file(kind, path, plan.options.fail_on)
+                delivery.add(f"--{kind}: {path}", to_file(kind, path, plan.options.fail_on))
             except OSError as error:
                 raise WrongUse(f"--{kind}: {path} cannot be written: {error.strerror}") from None
-            held.callback(reporter.close)
-            files.append(reporter)
         if plan.save_cases is not None:
-            files.append(_found_cases(plan.save_cases))
-        terminal = TerminalReporter(plan.verbose)
-        held.callback(terminal.close)
-        return _report(engine, Mask(plan.target.secrets), terminal, files)
+            delivery.add(f"--save-cases: {plan.save_cases}", _found_cases(plan.save_cases))
+        delivery.add(TERMINAL, TerminalReporter(plan.verbose))
+        try:
+            return _report(engine, delivery)
+        except UsageError as error:
+            raise WrongUse(mask.text(visible(str(error)))) from None
+
+
+def _engine(plan: Plan, ahead: StdioTransport | None) -> Engine:
+    target = plan.target
+    try:
+        return Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options, ahead)
+    except UsageError as error:
+        raise WrongUse(str(error)) from None
 
 
 def _found_cases(folder: Path) -> Reporter:
@@ -79,73 +68,16 @@ def _found_cases(folder: Path) -> Reporter:
         raise WrongUse(f"--save-cases: {folder} cannot be written: {error.strerror}") from None
 
 
-def _report(engine: Engine, mask: Mask, terminal: Reporter, files: list[Reporter]) -> int:
-    """Pass the events on. A terminal that went away ends the run, quietly; the files are still written."""
-    listeners = [*files, terminal]
-    last: Event | None = None
-    events = engine.run()
-    with _one_interrupt():
-        try:
-            for last in events:
-                if not isinstance(last, Finished):
-                    _tell(listeners, mask.event(last))
-        except KeyboardInterrupt:
-            pass
-        except UsageError as error:
-            raise WrongUse(mask.text(visible(str(error)))) from None
-        except BrokenPipeError:
-            listeners = files
-        finally:
-            _close(events)
-    end = last if isinstance(last, Finished) else Finished(engine.report())
-    try:
-        _tell(listeners, mask.event(end))
-    except BrokenPipeError:
-        _silence()
-    if terminal not in listeners:
-        _silence()
-    return end.report.exit
-
-
-def _tell(listeners: Iterable[Reporter], event: Event) -> None:
-    for listener in listeners:
-        listener.consume(event)
-
-
-def _close(events: Iterator[Event]) -> None:
-    close = getattr(events, "close", None)
-    if close is not None:
-        close()
-
-
-@contextlib.contextmanager
-def _one_interrupt() -> Iterator[None]:
-    """The first SIGINT or SIGTERM raises KeyboardInterrupt, the second kills the servers and ends the process."""
-
-    def leave(_number: int, _frame: FrameType | None) -> NoReturn:
-        for process in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-        if sys.stdout.isatty():
-            os.write(sys.stdout.fileno(), SHOW_CURSOR)
-        os._exit(130)
-
-    def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, leave)
-        with contextlib.suppress(OSError):
-            os.write(2, NOTICE)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _silence() -> None:
-    """Nobody reads stdout any more: what is left in its buffer goes nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+def _report(engine: Engine, delivery: Delivery) -> int:
+    """Run the engine and have all reports written; the exit status. Raises UsageError."""
+    with Supervisor(engine) as supervisor:
+        report = supervisor.run(delivery.tell)
+        with supervisor.last_words():
+            report = delivery.finish(report)
+        for sentence in delivery.lost:
+            say(sentence)
+        bugs = [*supervisor.bugs, *delivery.bugs]
+        for bug in bugs:
+            say(f"this is a bug of mcp-conform, not of the server: please report it\n{bug}")
+        interrupts.settle()
+    return EXIT_UNTESTED if bugs else report.exit

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from conformance.model import Target
+from conformance import interrupts
+from conformance.model import Limits, Target
 from conformance.options import Plan
 from conformance.revisions import CHOICES
 from conformance.transports import StartError
 from conformance.transports.stdio import StdioTransport
+
+HURRY = Limits(quiet=0.2, shutdown=0.5)
+"""For the end of a target that the run did not come to, seconds."""
 
 
 @contextmanager
@@ -17,14 +21,21 @@ def head_start(plan: Plan) -> Iterator[StdioTransport | None]:
     """The target of `plan`, started; it is ended with the context.
 
     None if it is not one process over stdio, if it cannot be started, which the run will tell, or if what the user
-    chose may turn out to be wrong use: then nothing is to be started.
+    chose may turn out to be wrong use: then nothing is to be started. Raises KeyboardInterrupt on a signal.
     """
-    started = _started(plan)
-    try:
-        yield started
-    finally:
-        if started is not None:
-            started.close(hurry=True)
+    signals: list[object] = []
+    # While the target is being started or ended a signal waits: it would be left behind.
+    with interrupts.taken_by(lambda: signals.append(None)):
+        started = _started(plan)
+        try:
+            with interrupts.taken_by(interrupts.interrupt):
+                if signals:
+                    raise KeyboardInterrupt
+                yield started
+        finally:
+            if started is not None:
+                started.hold_to(HURRY)
+                started.close(hurry=True)
 
 
 def _started(plan: Plan) -> StdioTransport | None:

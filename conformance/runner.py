@@ -76,6 +76,7 @@ class Runner:
         self._ahead = 0
         self._problem = ""
         self._complete = False
+        self._stopped = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
         self._connections = Connections(target, options.limits, options.jobs, self._watch if options.trace else None)
         self._connections.begin_with(ahead)
@@ -95,13 +96,22 @@ class Runner:
             yield from self._test(pool)
             if self.options.confirm:
                 yield from self._confirm(pool)
-            self._complete = True
+            self._complete = not self._stopped
         finally:
             if not self._complete:
                 self._seal()
             self._connections.close(hurry=not self._complete)
             pool.shutdown(cancel_futures=True)
         yield events.Finished(self.report())
+
+    def stop(self) -> None:
+        """Have the run end early: nothing is written down any more, and the servers are ended under their sessions.
+
+        To be called from another thread than the one that iterates over `run`.
+        """
+        self._stopped = True
+        self._seal()
+        self._connections.close(hurry=True)
 
     def _seal(self) -> None:
         """The run is cut short: servers are about to be ended under their sessions, which is no fault of theirs."""
@@ -168,9 +178,11 @@ class Runner:
                 self._states.append(self._state(tried))
                 session = tried.stage.session
                 yield events.RevisionFound(tried.revision.date, session.transport.name, session.server)
-            else:
+            elif not self._stopped:
                 failed.append(tried)
                 yield events.RevisionAbsent(tried.revision.date, tried.reason)
+        if self._stopped:
+            return
         self._states.sort(key=lambda state: state.revision.date)
         spoken = tuple(state.revision.date for state in self._states)
         for state in self._states:

@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
-    ["model", "revisions", "data", "yaml_files"],
+    ["model", "revisions", "data", "yaml_files", "interrupts", "standard_streams"],
     ["json_schemas", "pointers"],
     ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
     ["secrets"],
@@ -33,7 +33,7 @@ LINE = [
     ["reproduction"],
     ["runner"],
     ["fleet"],
-    ["reporters", "target_file"],
+    ["reporters", "supervision", "target_file"],
     ["settings"],
     ["head_start"],
     ["front"],

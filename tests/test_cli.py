@@ -95,7 +95,7 @@ def test_an_interrupt_before_the_run_is_no_violation_either() -> None:
 
 
 def _ended_by(expression: str) -> subprocess.CompletedProcess[str]:
-    script = f"from conformance import cli\ncli.app.main = lambda **_: {expression}\ncli.main()"
+    script = f"from conformance import __main__, cli\ncli.app.main = lambda **_: {expression}\n__main__.main()"
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
 

@@ -63,20 +63,21 @@ def test_control_c_shows_what_was_learned_and_gives_the_cursor_back() -> None:
     assert log.getvalue().rindex("\x1b[?25h") > log.getvalue().rindex("\x1b[?25l")
 
 
-def test_a_second_control_c_leaves_at_once_and_leaves_no_server_behind() -> None:
+def test_a_second_control_c_kills_a_stubborn_server_and_reports() -> None:
     stubborn = f"{sys.executable} {Path(__file__).with_name('bad_servers.py')} stubborn"
     child, log = spawn("--server", stubborn, "--jobs", "1")
     child.expect("is spoken")
     servers = psutil.Process(child.pid).children(recursive=True)
     child.sendintr()
-    child.expect("interrupt again to leave at once")
+    child.expect("interrupt again to kill them")
     child.sendintr()
     child.expect(pexpect.EOF)
     child.close()
-    assert child.exitstatus == 130
+    assert child.exitstatus == 3
     assert servers
     assert psutil.wait_procs(servers, timeout=30)[1] == []
-    assert log.getvalue().endswith("\x1b[?25h")
+    assert "Interrupted: this is what was learned until then." in log.getvalue()
+    assert log.getvalue().rindex("\x1b[?25h") > log.getvalue().rindex("\x1b[?25l")
 
 
 def test_being_terminated_is_being_interrupted() -> None:

@@ -6,8 +6,10 @@ from typing import NoReturn
 
 import click
 
+from conformance.standard_streams import say
+
 
 def wrong(why: str) -> NoReturn:
     """Say `why` on stderr and end with exit status 2."""
-    click.echo(f"mcp-conform: {why}", err=True)
+    say(why)
     click.get_current_context().exit(2)

@@ -84,7 +84,7 @@ class TerminalReporter:
             where = f"{event.revision} {event.transport}"
             self._line(f"  {where} {event.case}: {visible(event.outcome)} ({event.seconds:.3f} s)", "bright_black")
         elif isinstance(event, Finished):
-            self._report(event.report)
+            self._report(event.report, event.unwritten)
 
     def close(self) -> None:
         """Give the terminal back as it was. Idempotent."""
@@ -93,12 +93,12 @@ class TerminalReporter:
 
     # -- the report
 
-    def _report(self, report: Report) -> None:
+    def _report(self, report: Report, unwritten: bool) -> None:
         for part in by_server(report):
             if part.target.config:
                 self._line(f"\n{visible(part.runs[0].name)}", "bold underline")
             self._server(part)
-        self._end(report)
+        self._end(report, unwritten)
 
     def _server(self, report: Report) -> None:
         """What is to be said of one server."""
@@ -219,7 +219,7 @@ class TerminalReporter:
             names = ", ".join(identifiers) if self._verbose else _listed(identifiers)
             self._prose(f"{visible(shortened(reason, 300))}: {names}", "bright_black")
 
-    def _end(self, report: Report) -> None:
+    def _end(self, report: Report, unwritten: bool) -> None:
         self._line("")
         if report.problem:
             self._line(f"Not tested: {visible(report.problem)}", "bold red")
@@ -241,7 +241,8 @@ class TerminalReporter:
         line = Text(", ").join(Text(*word) for word in words or [("nothing was tested", "")])
         line.append(f" in {report.seconds:.1f} s", "bright_black")
         self._out.print(line)
-        self._line(f"Exit status {report.exit}: {_meaning(report)}.", "bold red" if report.exit else "green")
+        meaning = "not every report could be written" if unwritten else _meaning(report)
+        self._line(f"Exit status {report.exit}: {meaning}.", "bold red" if report.exit else "green")
 
     # -- printing
 

@@ -1,0 +1,55 @@
+"""Being told to stop: what the signals SIGINT, SIGTERM, SIGHUP and SIGQUIT do."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK") if hasattr(signal, name)
+)
+"""Those of them that this system has; SIGBREAK is Ctrl-Break on Windows."""
+
+
+class _Outcome:
+    """Whether the exit status is settled, so that a signal changes nothing any more."""
+
+    settled = False
+
+
+@contextmanager
+def taken_by(told: Callable[[], None]) -> Iterator[None]:
+    """For a while each of the signals calls `told` in the main thread; afterwards what was before holds again.
+
+    A signal that is ignored stays ignored, as nohup wants it. In another thread than the main one nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        told()
+
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    try:
+        for number in before:
+            signal.signal(number, handle)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def interrupt() -> None:
+    """Raise KeyboardInterrupt, unless the exit status is settled."""
+    if not _Outcome.settled:
+        raise KeyboardInterrupt
+
+
+def settle(settled: bool = True) -> None:
+    """All has been reported and only the end of the process is left: from now on `interrupt` does nothing."""
+    _Outcome.settled = settled
