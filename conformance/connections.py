@@ -13,6 +13,7 @@ from conformance.answers import Given
 from conformance.eras import era_of
 from conformance.listening import RunningServer
 from conformance.model import Json, Limits, Target
+from conformance.patience import Patience
 from conformance.revisions import Revision
 from conformance.secrets import secrets_of
 from conformance.session import Observer, Session
@@ -54,6 +55,7 @@ class Connections:
         self.target = target
         self.limits = limits
         self.answers = Given()
+        self.patience = Patience()
         self._secrets = secrets_of(target)
         self.started = 0
         self.requests = 0
@@ -94,6 +96,7 @@ class Connections:
         """From now on every server gets the full time to end: what was found is put to the test again."""
         with self._lock:
             self.limits, self._hurried = self._patient, False
+        self.patience.renew()
 
     def begin_with(self, started: StdioTransport | None) -> None:
         """Take over a target that was started already."""
@@ -117,6 +120,7 @@ class Connections:
         transport = self._http(own_process) if self.target.url else self._stdio(urgent)
         session = Session(transport, era_of(revision), revision, client=client, limits=self.limits)
         session.secrets = self._secrets
+        session.requests.patience = self.patience
         session.answers.given = self.answers
         if self._watch is not None and (observer := self._watch(session)) is not None:
             session.observers.append(observer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 from conformance.model import Frame, Json
 
@@ -43,6 +43,7 @@ class Call:
     head: Frame | None = None
     lost: str = ""
     excused: bool = False
+    counted: bool = False
 
     @property
     def response(self) -> Json:
@@ -68,6 +69,25 @@ class Call:
     def done(self) -> bool:
         """Whether waiting any longer is pointless."""
         return bool(self.answers) or bool(self.lost)
+
+
+class Observer(Protocol):
+    """Sees every frame of a session, in order, though not at once: see `Session.judge`."""
+
+    def sent(self, frame: Frame) -> None:
+        """We sent `frame`."""
+
+    def heard(self, frame: Frame, call: Call | None) -> None:
+        """The target sent `frame`; `call` is the request it answers."""
+
+
+class NotSpoken(Exception):
+    """The target does not speak the revision; `offered` is the one it named instead, if any."""
+
+    def __init__(self, reason: str, offered: str = "", call: Call | None = None) -> None:
+        super().__init__(reason)
+        self.offered = offered
+        self.call = call
 
 
 def id_key(identifier: Json) -> str:

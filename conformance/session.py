@@ -8,23 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol, Unpack
 
 from conformance.answers import Answers
-from conformance.messages import MAY_TAKE_LONG, Call, How, encode, id_key, is_id, parse
+from conformance.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
+from conformance.patience import Patience
+from conformance.requests import Requests
 from conformance.revisions import Revision
 from conformance.trace import Trace
 from conformance.transports import Arrival, Ended, Ending, Transport
 
 __all__ = ["MAY_TAKE_LONG", "Call", "Era", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
-
-
-class Observer(Protocol):
-    """Sees every frame of a session, in order, though not at once: see `Session.judge`."""
-
-    def sent(self, frame: Frame) -> None:
-        """We sent `frame`."""
-
-    def heard(self, frame: Frame, call: Call | None) -> None:
-        """The target sent `frame`; `call` is the request it answers."""
 
 
 class Era(Protocol):
@@ -48,15 +40,6 @@ class Era(Protocol):
         """What a client says before it closes the connection."""
 
 
-class NotSpoken(Exception):
-    """The target does not speak the revision; `offered` is the one it named instead, if any."""
-
-    def __init__(self, reason: str, offered: str = "", call: Call | None = None) -> None:
-        super().__init__(reason)
-        self.offered = offered
-        self.call = call
-
-
 class Session:
     """See the module. Used by one thread; the transport has threads of its own.
 
@@ -76,8 +59,7 @@ class Session:
         self.answers = Answers(self.client, revision.date)
         self.observers: list[Observer] = []
         self.trace = Trace()
-        self.calls: dict[str, Call] = {}
-        self._waiting: dict[str, Call] = {}
+        self.requests = Requests()
         self._case = ""
         self._unseen: deque[tuple[Frame, Call | None]] = deque()
         self.secrets: tuple[str, ...] = ()
@@ -89,11 +71,12 @@ class Session:
         self.http_headers: dict[str, str] = {}
         self.header_arguments: dict[str, dict[str, str]] = {}
         self.slow_tools: set[str] = set()
+        self.deaf = False
+        """Whether the sentinel was not answered in time: the server hangs, as far as is known."""
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began = time.monotonic()
         self._next_id = 0
-        self._by_exchange: dict[int, Call] = {}
         self._awaited: set[int] = set()
 
     @property
@@ -141,8 +124,19 @@ class Session:
         """Ask the sentinel and wait for its answer, so that all that came before it has been heard."""
         if not (self.opened and self.alive):
             return None
+        call = self.send(*self.sentinel())
+        if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience())):
+            self.deaf = True
+            self.patience.deaf()
+        return call
+
+    def sentinel(self) -> tuple[str, Json]:
+        """A harmless request: the era's own, or a list that the server declares if that is known to go unanswered."""
         method, params = self.era.sentinel(self)
-        return self.request(method, params)
+        if self.patience.mute(method):
+            lists = [name for name in ("tools", "prompts", "resources") if name in self.capabilities]
+            method, params = next(((f"{name}/list", None) for name in lists), (method, params))
+        return method, params
 
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""
@@ -225,15 +219,22 @@ class Session:
         return self._register(message, self._record_sent(data, message, How(), None, True))
 
     def wait(self, *calls: Call, timeout: float | None = None) -> bool:
-        """Wait until each call has an answer or can have none; whether that came within `timeout` seconds."""
-        limit = self._patience() if timeout is None else timeout
+        """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
+
+        An answer with a wrong id is taken for that of the only request under way, if the right one does not follow.
+        """
+        limit = self.patience.limit(calls, self._patience()) if timeout is None else timeout
         deadline = time.monotonic() + limit
         for call in calls:
             call.lost = ""  # what was given up before may still come
         while waiting := [call for call in calls if not call.done]:
             left = deadline - time.monotonic()
             if self.ended is None and left > 0:
-                self._take(self._receive(left))
+                due = self.requests.due
+                if due is not None and due <= 0:
+                    self.requests.adopt()
+                else:
+                    self._take(self._receive(left if due is None else min(left, due)))
                 continue
             for call in waiting:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
@@ -272,14 +273,11 @@ class Session:
     def give_up(self, call: Call) -> None:
         """We have cancelled `call`: an answer may come or not, and the server counts as free again."""
         call.excused = True
-        self._waiting.pop(id_key(call.id), None)
+        self.requests.give_up(call)
 
     def forget(self, calls: Iterable[Call]) -> None:
         """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
-        for call in calls:
-            self.calls.pop(id_key(call.id), None)
-            self._waiting.pop(id_key(call.id), None)
-            self._by_exchange.pop(call.sent.exchange or 0, None)
+        self.requests.forget(calls)
 
     def new_id(self) -> int:
         """An id not used yet in this session."""
@@ -300,7 +298,17 @@ class Session:
     @property
     def pending(self) -> Iterable[Call]:
         """Calls without an answer."""
-        return self._waiting.values()
+        return self.requests.waiting.values()
+
+    @property
+    def calls(self) -> dict[str, Call]:
+        """All requests that were not forgotten, by `id_key`."""
+        return self.requests.calls
+
+    @property
+    def patience(self) -> Patience:
+        """What the run has learned about waiting."""
+        return self.requests.patience
 
     # -- inside
 
@@ -310,10 +318,7 @@ class Session:
 
     def _register(self, message: Json, frame: Frame) -> Call:
         call = Call(message["id"], str(message["method"]), message.get("params"), frame)
-        key = id_key(call.id)
-        self.calls[key] = self._waiting[key] = call
-        if frame.exchange is not None:
-            self._by_exchange[frame.exchange] = call
+        self.requests.register(call)
         return call
 
     def _write(self, data: bytes, message: Json, how: How, readable: bool = True) -> Frame:
@@ -348,13 +353,14 @@ class Session:
                 self.ended = event
                 return
             self._awaited.discard(event.exchange)
-            asked = self._by_exchange.pop(event.exchange, None)
+            asked = self.requests.by_exchange.pop(event.exchange, None)
             if asked is not None and not asked.done:
                 asked.lost = event.reason or "the HTTP answer held no response"
 
     def _hear(self, arrival: Arrival) -> None:
         self._heard = True
-        message, readable = (None, False) if arrival.omitted or arrival.channel == "head" else parse(arrival.data)
+        unread = arrival.omitted or arrival.channel == "head"
+        message, readable = (None, False) if unread else parse(arrival.data)
         frame = Frame(
             number=self.trace.position,
             origin="target",
@@ -368,7 +374,7 @@ class Session:
             status=arrival.status,
             headers=arrival.headers,
         )
-        if arrival.exchange is not None and (asked := self._by_exchange.get(arrival.exchange)) is not None:
+        if arrival.exchange is not None and (asked := self.requests.by_exchange.get(arrival.exchange)) is not None:
             frame = frame._replace(case=asked.sent.case)
             if arrival.channel == "head":
                 asked.head = frame
@@ -378,6 +384,16 @@ class Session:
                 self._dispatch(frame._replace(message=element, part=part, number=self.trace.position))
         else:
             self._dispatch(frame)
+            if not (readable or unread):
+                self._guess(frame)
+
+    def _guess(self, frame: Frame) -> None:
+        """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""
+        message, readable = parse(frame.data.decode("utf-8", "replace").encode())
+        identifier = message.get("id") if readable and isinstance(message, dict) else None
+        call = self.requests.waiting.get(id_key(identifier)) if is_id(identifier) else None
+        if call is not None and message.keys() & {"result", "error"}:
+            self.requests.answer(call, frame._replace(message=message, case=call.sent.case))
 
     def _dispatch(self, frame: Frame) -> None:
         message = frame.message
@@ -392,31 +408,15 @@ class Session:
                 for waiting in self.pending:
                     waiting.notifications.append(frame)
             return
-        call = self._asker(message.get("id"), frame)
+        call = self.requests.answered_by(message.get("id"), not self.opened and frame.channel == "stdout")
+        response = "result" in message or "error" in message
+        if response and self.requests.set_aside(frame, call):
+            call = None
         if call is not None and call.sent.case != frame.case:
             frame = frame._replace(case=call.sent.case)
         self._observe(frame, call)
-        if call is not None and ("result" in message or "error" in message):
-            call.answers.append(frame)
-            self._waiting.pop(id_key(call.id), None)
-
-    def _asker(self, identifier: Json, frame: Frame) -> Call | None:
-        """The call that a response answers.
-
-        An id that comes back as text, or text as a number, is told from another id so that the session can go on; so is
-        any id in the answer to the opening request, when nothing else can be meant. Invariants judge the id itself.
-        """
-        if not is_id(identifier):
-            return None
-        exact = id_key(identifier)
-        for key in (exact, id_key(str(identifier)), str(identifier)):
-            if key in self._waiting:
-                return self._waiting[key]
-        if exact in self.calls:
-            return self.calls[exact]
-        if not self.opened and frame.channel == "stdout" and len(self._waiting) == 1:
-            return next(iter(self._waiting.values()))
-        return None
+        if response and call is not None:
+            self.requests.answer(call, frame)
 
     def _observe(self, frame: Frame, call: Call | None) -> None:
         self.trace.keep(frame)

@@ -213,7 +213,7 @@ class _Unit:
 
     def _ready(self, case: Case) -> Stage:
         """A live stage for `case`, opened unless the case does that itself."""
-        if self.stage is not None and self.stage.session.alive:
+        if self.stage is not None and self.stage.session.alive and not self.stage.session.deaf:
             return self.stage
         self.close()
         self.ledger.case = OPENING

@@ -17,6 +17,8 @@ LINE = [
     ["transports"],
     ["client_tasks"],
     ["answers", "arguments", "messages", "trace"],
+    ["patience"],
+    ["requests"],
     ["session"],
     ["eras", "survey"],
     ["expect", "snapshot"],

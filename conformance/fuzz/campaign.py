@@ -106,7 +106,10 @@ class _Player:
     # -- generating
 
     def generate(self) -> None:
-        """Send what the budget allows."""
+        """Send what the budget allows, if that can tell anything."""
+        self.note = self.partner.unfit()
+        if self.note:
+            return
         drawn = Drawn(f"{self.bench.fuzzing.seed} {self.campaign.name}")
         seen: set[int] = set()
         waiting: list[tuple[Example, tuple[int, ...]]] = []
@@ -292,7 +295,7 @@ class _Player:
                 continue
             if self.held[requirement]:
                 ledger.held(requirement)
-            elif self.outcomes[DIED] and self.note:
+            elif self.note and (self.outcomes[DIED] or not self.sent):
                 ledger.block(requirement, self.note)
             else:
                 ledger.inconclusive(requirement, "the server answered no frame of the campaign that could show it")

@@ -21,6 +21,8 @@ LEAST_PATIENCE = 1.0
 MOST_PATIENCE = 2.0
 HURRIED = 0.4
 """Patience while examples are made smaller: what is found small is put to the test with all patience."""
+FULL_WAITS = 2
+"""Examples that are waited for with all patience in vain, before what is put to the test again gets less."""
 SLOWER = 10
 """An answer may take that many times as long as the slowest so far before the target counts as hanging."""
 
@@ -47,6 +49,7 @@ class Partner:
         self.most = most
         self.slowest = 0.0
         self.hurried = False
+        self._in_vain = 0
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
         self._issued: deque[str] = deque(maxlen=400)
         self._usual: Counter[tuple[str, str]] = Counter()
@@ -60,6 +63,15 @@ class Partner:
         measured = SLOWER * max(self.slowest, self.bench.startup / 5)
         most = HURRIED if self.hurried else MOST_PATIENCE
         return min(self.session.limits.answer, most, max(LEAST_PATIENCE, measured))
+
+    def unfit(self) -> str:
+        """Why generated frames would tell nothing about this target, "" if they would."""
+        self.session.hear_out()
+        if self.session.patience.confused:
+            return "answers have ids that no request has, so that which frame they answer cannot be told"
+        if self.session.deaf and self.session.alive:
+            return "the server answers no ordinary request any more"
+        return ""
 
     def close(self) -> None:
         """End all servers; nobody judges how they go, after what they were sent."""
@@ -95,12 +107,16 @@ class Partner:
         """Send one and see what comes of it, on a fresh server or the one there is; with `full` patience."""
         if fresh or not self.session.alive:
             self.renew()
+        full = full and self._in_vain < FULL_WAITS
         patience = self.session.limits.answer if full else self.patience
         if example.script:
-            return self._converse(example, patience)
-        if self.session.transport.name != "stdio":
-            return self._exchange(example, patience)
-        return self._send([example], patience)[0]
+            reply = self._converse(example, patience)
+        elif self.session.transport.name != "stdio":
+            reply = self._exchange(example, patience)
+        else:
+            reply = self._send([example], patience)[0]
+        self._in_vain += full and not reply.answers
+        return reply
 
     def repeat(self, lines: Sequence[bytes]) -> None:
         """Say all that again to a fresh server, whatever it answers. Raises Tired, NotSpoken, StartError."""
@@ -128,7 +144,7 @@ class Partner:
         start, known = session.position, len(self.bench.ledger.findings)
         replies: list[Reply] = []
         sentinels: list[Call] = []
-        method, params = session.era.sentinel(session)
+        method, params = session.sentinel()
         began = time.monotonic()
         identifiers: dict[int, int] = {}
         for example in examples:
@@ -249,7 +265,7 @@ class Partner:
                     call.excused |= id_key(call.id) == wanted
         for call in calls:
             call.excused |= call.method == "subscriptions/listen"
-        sentinel = session.send(*session.era.sentinel(session))
+        sentinel = session.send(*session.sentinel())
         if self._wait([sentinel], patience):
             due = [call for call in calls if not call.excused and not example.about.get("extreme")]
             slow = any(call.method in MAY_TAKE_LONG for call in due)

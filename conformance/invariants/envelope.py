@@ -156,16 +156,7 @@ class Envelope(Watcher):
             return
         held = self.ledger.held
         if call.answers and call.answers[0].number < frame.number:
-            cancelled = self._cancellation(call)
-            self.ledger.broke(
-                ONCE,
-                f"{call.method} is answered twice" + (", having been cancelled" if cancelled else ""),
-                expected="exactly one response",
-                actual="a second response with the same id",
-                frames=(call.sent, call.answers[0], cancelled, frame),
-                # No text says in so many words what a cancellation makes of a response that is under way.
-                ceiling=Severity.WARNING if cancelled else None,
-            )
+            self._broke_once(call, frame)
         elif not call.excused:
             held(ONCE)
         identifier = message.get("id")
@@ -188,6 +179,24 @@ class Envelope(Watcher):
             )
         if self.session.revision.era == "stateless":
             held(NO_REQUESTS)
+
+    def _broke_once(self, call: Call, again: Frame) -> None:
+        cancelled = self._cancellation(call)
+        self.ledger.broke(
+            ONCE,
+            f"{call.method} is answered twice" + (", having been cancelled" if cancelled else ""),
+            expected="exactly one response",
+            actual="a second response with the same id",
+            frames=(call.sent, call.answers[0], cancelled, again),
+            # No text says in so many words what a cancellation makes of a response that is under way.
+            ceiling=Severity.WARNING if cancelled else None,
+        )
+
+    def _answered_before(self, stray: Frame) -> Call | None:
+        """The call that a response names, if it had been answered before by another one."""
+        identifier = stray.message.get("id")
+        call = self.session.calls.get(id_key(identifier)) if is_id(identifier) else None
+        return call if call is not None and call.answers and call.answers[0].number < stray.number else None
 
     def _content(self, frame: Frame, message: dict[str, Any], call: Call | None) -> None:
         proof = (call.sent if call else None, frame)
@@ -249,6 +258,12 @@ class Envelope(Watcher):
         """Judge what only the end shows: requests without an answer, answers without a request."""
         waiting = [call for call in self.session.calls.values() if not call.answers and not call.excused]
         for stray in self._strays:
+            if (call := self.session.requests.adopted.get(stray.number)) is not None:
+                self._broke_id(f"a response has the id of no request under way; it answers {call.method}", call, stray)
+                continue
+            if (twice := self._answered_before(stray)) is not None:
+                self._broke_once(twice, stray)
+                continue
             call = _meant(stray, waiting)
             told = [frame for frame in self._notifications if frame.number < stray.number]
             if call is not None:

@@ -1,0 +1,114 @@
+"""The requests of a session: which of them are under way, and which one a response answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from conformance.messages import Call, id_key, is_id
+from conformance.model import Frame, Json
+from conformance.patience import Patience
+
+
+class Requests:
+    """All requests of ours, by `id_key`; `waiting` are those without an answer.
+
+    A response whose id is that of no request under way may be the answer to the only one that is. It is taken for that
+    if the right answer does not follow at once; `adopted` has these frames by their number.
+    """
+
+    def __init__(self) -> None:
+        self.patience = Patience()
+        self.calls: dict[str, Call] = {}
+        self.waiting: dict[str, Call] = {}
+        self.by_exchange: dict[int, Call] = {}
+        self.adopted: dict[int, Call] = {}
+        self._stray: Frame | None = None
+        self._stray_at = 0.0
+
+    def register(self, call: Call) -> None:
+        """A request was sent."""
+        key = id_key(call.id)
+        self.calls[key] = self.waiting[key] = call
+        if call.sent.exchange is not None:
+            self.by_exchange[call.sent.exchange] = call
+
+    def give_up(self, call: Call) -> None:
+        """It is not waited for any more."""
+        self.waiting.pop(id_key(call.id), None)
+
+    def forget(self, calls: Iterable[Call]) -> None:
+        """Nothing more will be asked about `calls`."""
+        for call in calls:
+            self.calls.pop(id_key(call.id), None)
+            self.waiting.pop(id_key(call.id), None)
+            self.by_exchange.pop(call.sent.exchange or 0, None)
+
+    def answered_by(self, identifier: Json, opening: bool) -> Call | None:
+        """The request that a response with this id answers.
+
+        An id that comes back as text, or text as a number, is told from another id so that the session can go on; so is
+        any id in the answer to the `opening` request, when nothing else can be meant. Invariants judge the id itself.
+        """
+        if not is_id(identifier):
+            return None
+        exact = id_key(identifier)
+        for key in (exact, id_key(str(identifier)), str(identifier)):
+            if key in self.waiting:
+                return self.waiting[key]
+        if exact in self.calls:
+            return self.calls[exact]
+        if opening and len(self.waiting) == 1:
+            return next(iter(self.waiting.values()))
+        return None
+
+    def answer(self, call: Call, frame: Frame) -> None:
+        """Enter a response to `call`, and learn from how long it took and what it overtook."""
+        call.answers.append(frame)
+        self.waiting.pop(id_key(call.id), None)
+        self._stray = None
+        if len(call.answers) > 1:
+            return
+        for earlier in self.waiting.values():
+            if earlier.lost and not earlier.counted and earlier.sent.number < call.sent.number:
+                earlier.counted = True
+                self.patience.missed(earlier)
+        self.patience.answered(call, frame.at - call.sent.at)
+
+    # -- responses with wrong ids
+
+    def set_aside(self, frame: Frame, call: Call | None) -> bool:
+        """Whether a response may be meant for another request than the `call` that its id names, if any.
+
+        What it is meant for is decided by `adopt`, when `due` seconds have passed without the right answer.
+        """
+        if call is not None and (not call.answers or frame.data == call.answers[0].data):
+            return False
+        if self._only_one_under_way(frame) is None:
+            return False
+        self._stray, self._stray_at = frame, time.monotonic()
+        return True
+
+    @property
+    def due(self) -> float | None:
+        """Seconds until what was set aside is to be adopted, None if there is nothing."""
+        if self._stray is None:
+            return None
+        return self._stray_at + self.patience.grace - time.monotonic()
+
+    def adopt(self) -> None:
+        """Take what was set aside for the answer to the only request under way."""
+        frame, self._stray = self._stray, None
+        call = self._only_one_under_way(frame) if frame is not None else None
+        if frame is not None and call is not None and call.sent.number < frame.number:
+            self.adopted[frame.number] = call
+            self.patience.adopted()
+            self.answer(call, frame._replace(case=call.sent.case))
+
+    def _only_one_under_way(self, frame: Frame) -> Call | None:
+        """What a response can be meant for: over HTTP what its exchange asked, else the only request that waits."""
+        if frame.exchange is not None:
+            call = self.by_exchange.get(frame.exchange)
+            return call if call is not None and not call.done else None
+        under_way = [call for call in self.waiting.values() if not call.lost]
+        return under_way[0] if len(under_way) == 1 else None

@@ -1,0 +1,129 @@
+"""Which request a response answers, whatever its id says, and how long one that never comes is waited for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from conformance.eras import era_of
+from conformance.invariants import load_invariants
+from conformance.ledger import Ledger
+from conformance.model import Json, Limits
+from conformance.patience import GRACE, LEAST, Patience
+from conformance.revisions import BY_DATE
+from conformance.session import Session
+from conformance.transports.memory import MemoryTransport
+
+REVISION = BY_DATE["2025-11-25"]
+ECHOED, ONCE = "jsonrpc/response-id-echoed", "jsonrpc/every-request-answered-once"
+
+
+def session(answer: Callable[[Json], Iterable[Json]], ledger: Ledger | None = None) -> Session:
+    """An open session with a server in memory; `answer` gives the responses to all requests after initialize."""
+
+    def respond(line: bytes) -> Iterable[bytes]:
+        message = json.loads(line)
+        if message.get("method") == "initialize":
+            result = {"protocolVersion": REVISION.date, "capabilities": {"tools": {}}, "serverInfo": {"name": "x"}}
+            yield json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
+        elif "id" in message:
+            for reply in answer(message):
+                yield reply if isinstance(reply, bytes) else json.dumps({"jsonrpc": "2.0", **reply}).encode()
+
+    limits = Limits(answer=1.0, start=1.0)
+    opened = Session(MemoryTransport(respond), era_of(REVISION), REVISION, limits=limits)
+    if ledger is not None:
+        opened.observers += [invariant(opened, ledger) for invariant in load_invariants()]
+    opened.open()
+    return opened
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"id": None}, {}, {"id": 700}, {"id": [1]}, {"id": True}, {"id": 1}],
+    ids=["null", "none", "unknown", "list", "bool", "an earlier one"],
+)
+def test_an_answer_with_a_wrong_id_is_that_of_the_only_request_under_way(wrong: dict[str, Json]) -> None:
+    ledger = Ledger()
+    talking = session(lambda asked: [{**wrong, "error": {"code": -32601, "message": "no"}}], ledger)
+    calls = [talking.request("mcp-conform/none") for _ in range(3)]
+    assert [call.error["code"] for call in calls] == [-32601] * 3
+    talking.close()
+    _finish(talking)
+    assert {finding.requirement for finding in ledger.findings} >= {ECHOED}
+    assert ONCE not in {finding.requirement for finding in ledger.findings}
+
+
+def test_the_right_answer_is_preferred_to_one_that_came_before_it() -> None:
+    ledger = Ledger()
+    talking = session(lambda asked: [{"id": 700, "result": {}}, {"id": asked["id"], "result": {"right": True}}], ledger)
+    assert talking.request("ping").result == {"right": True}
+    assert talking.requests.adopted == {}
+
+
+def test_a_second_answer_is_not_taken_for_that_of_the_next_request() -> None:
+    ledger = Ledger()
+    talking = session(lambda asked: [{"id": asked["id"], "result": {"of": asked["id"]}}] * 2, ledger)
+    calls = [talking.request("ping") for _ in range(3)]
+    assert [call.result["of"] for call in calls] == [call.id for call in calls]
+    talking.close()
+    _finish(talking)
+    assert ONCE in {finding.requirement for finding in ledger.findings}
+    assert ECHOED not in {finding.requirement for finding in ledger.findings}
+
+
+def test_with_several_requests_under_way_nothing_is_guessed() -> None:
+    talking = session(lambda asked: [{"id": None, "result": {}}])
+    calls = [talking.send("ping") for _ in range(2)]
+    assert not talking.wait(*calls, timeout=4 * GRACE)
+    assert [call.answers for call in calls] == [[], []]
+
+
+def test_an_answer_that_is_not_utf8_is_an_answer_all_the_same() -> None:
+    talking = session(lambda asked: [b'{"jsonrpc":"2.0","id":%d,"result":{"text":"gr\xfc\xdfe"}}' % asked["id"]])
+    assert talking.request("ping").result == {"text": "gr\ufffd\ufffde"}
+
+
+def test_what_goes_unanswered_while_other_requests_are_answered_is_waited_for_less() -> None:
+    quick = session(lambda asked: [] if asked["method"] == "ping" else [{"id": asked["id"], "result": {}}])
+    patience = quick.patience
+    for _ in range(2):
+        ping = quick.request("ping")
+        assert ping.lost == "no answer within 1 s"
+        quick.request("tools/list")
+    assert patience.mute("ping")
+    assert patience.limit([ping], 10.0) == LEAST
+    assert quick.sentinel() == ("tools/list", None)
+    other = quick.request("prompts/list")
+    assert patience.limit([other], 10.0) == 10.0
+    assert patience.limit([ping, other], 10.0) == 10.0
+    patience.renew()
+    assert patience.limit([ping], 10.0) == 10.0
+
+
+def test_a_server_that_answers_nothing_any_more_is_deaf_and_later_sentinels_are_waited_for_less() -> None:
+    alive = True
+    talking = session(lambda asked: [{"id": asked["id"], "result": {}}] if alive else [])
+    talking.hear_out()
+    assert not talking.deaf
+    alive = False
+    talking.hear_out()
+    assert talking.deaf
+    assert talking.patience.sentinel_limit(10.0) == LEAST
+
+
+def test_a_slow_server_is_waited_for_many_times_as_long_as_it_usually_takes() -> None:
+    patience = Patience()
+    talking = session(lambda asked: [{"id": asked["id"], "result": {}}])
+    patience.answered(talking.request("tools/list"), 0.2)
+    missed = talking.send("ping")
+    for _ in range(2):
+        patience.missed(missed)
+    assert patience.limit([missed], 10.0) == pytest.approx(4.0)
+
+
+def _finish(over: Session) -> None:
+    for observer in over.observers:
+        observer.finish()  # type: ignore[attr-defined]
