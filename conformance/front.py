@@ -11,13 +11,12 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-import psutil
-
 from conformance.client_configs import ClientConfig
 from conformance.events import Event, Finished
 from conformance.fleet import Fleet
 from conformance.masking import Mask
 from conformance.options import Plan, UsageError
+from conformance.processes import end_everything
 from conformance.reporters import Reporter, to_file
 from conformance.reporters.words import visible
 from conformance.runner import Runner
@@ -123,9 +122,7 @@ def _one_interrupt() -> Iterator[None]:
     """The first SIGINT or SIGTERM raises KeyboardInterrupt, the second kills the servers and ends the process."""
 
     def leave(_number: int, _frame: FrameType | None) -> NoReturn:
-        for process in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                process.kill()
+        end_everything()
         if sys.stdout.isatty():
             os.write(sys.stdout.fileno(), SHOW_CURSOR)
         os._exit(130)
