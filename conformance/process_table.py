@@ -6,11 +6,15 @@ import contextlib
 import os
 import sys
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
 LINUX = sys.platform == "linux"
+
+LISTED = LINUX and Path(f"/proc/self/task/{os.getpid()}/children").exists()
+"""Whether the kernel lists the children of each thread."""
 
 _TICKS = os.sysconf("SC_CLK_TCK") if LINUX else 1
 
@@ -38,13 +42,25 @@ def everybody() -> list[Process]:
 
 def children_of(pid: int) -> list[Process]:
     """The children of a process, zombies too."""
-    found: list[int] = []
-    try:
-        for thread in os.scandir(f"/proc/{pid}/task"):
-            found += map(int, _read(f"{thread.path}/children").split())
-    except OSError:  # no Linux, a kernel without these files, or a thread that has ended
+    if not LISTED:
         return [process for process in everybody() if process.parent == pid]
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.scandir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                found += map(int, _read(f"{thread.path}/children").split())
     return [process for process in map(_found, found) if process is not None]
+
+
+def below(pid: int) -> list[Process]:
+    """The children of a process, theirs, and so on; where Linux lists them, without looking at all processes."""
+    found: list[Process] = []
+    todo = [pid]
+    while todo:
+        children = children_of(todo.pop())
+        found += children
+        todo += [child.pid for child in children]
+    return found
 
 
 def beginning(pid: int) -> float:

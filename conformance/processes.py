@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 import psutil
 
-from conformance.process_table import LINUX, Process, beginning, children_of, everybody, value_of
+from conformance.process_table import LINUX, LISTED, Process, beginning, below, children_of, everybody, value_of
 from conformance.watchdog import Watchdog
 
 MARKER = "MCP_CONFORM_SERVER"
@@ -32,6 +32,9 @@ ADOPTED = 0.5
 
 CLEAN = 2
 """Looks in a row at which nothing may be found: one who forks and leaves at once may be missed by a look."""
+
+SWEEP = 2.0
+"""Seconds that the last look for what came of our servers may take."""
 
 _SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of Linux."""
@@ -76,7 +79,7 @@ class Family:
 
     def members(self) -> list[Process]:
         """All that lives of it, beside the server itself; they are known from now on, wherever they go."""
-        return self._members(everybody())
+        return self._members(_in_question())
 
     def end(self, patience: float, limit: float) -> tuple[str, ...]:
         """End what is left when the server has gone, and strays with it; their command lines.
@@ -114,7 +117,7 @@ class Family:
 
     def _left(self) -> Collection[Process]:
         with _starting:
-            everyone = everybody()
+            everyone = _in_question()
             return {*self._members(everyone), *_strays(everyone)}
 
     def _await(self, patience: float) -> Collection[Process]:
@@ -134,6 +137,11 @@ class Family:
             _watchdog.leave(self.popen.pid)
         except OSError:
             pass
+
+
+def _in_question() -> list[Process]:
+    """The processes among which are all that came of our servers."""
+    return below(os.getpid()) if _adopting and LISTED else everybody()
 
 
 def end_everything(limit: float = 1.0) -> None:
@@ -181,6 +189,8 @@ def adopting() -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+        if list(_strays(everybody())):  # whatever was missed
+            _kill(lambda: list(_strays(everybody())), SWEEP)
         if _adopting:
             _bury()
             _set_subreaper(False)
