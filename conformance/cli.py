@@ -302,10 +302,11 @@ def demo(fault: tuple[str, ...], list_faults: bool, verbose: bool, **given: Any)
 
 def _run(plan: Plan) -> NoReturn:
     from conformance.head_start import head_start
+    from conformance.processes import adopting
     from conformance.settings import WrongUse
 
     try:
-        with head_start(plan) as ahead:
+        with adopting(), head_start(plan) as ahead:
             from conformance.front import carry_out  # takes a while: the target starts meanwhile
 
             status = carry_out(plan, ahead)

@@ -11,12 +11,11 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import NoReturn, Protocol
 
-import psutil
-
 from conformance import __version__, interrupts
 from conformance.events import Event, Finished
 from conformance.model import Report, Target
 from conformance.options import UsageError
+from conformance.processes import end_everything
 from conformance.verdicts import EXIT_UNTESTED
 
 PATIENCE = 1.0
@@ -88,7 +87,7 @@ class Supervisor:
             self._set_alarm()
         yield
         if self._signals:
-            kill_servers()  # one may have been starting when the others were killed
+            end_everything()  # one may have been starting when the others were killed
 
     # -- inside
 
@@ -130,7 +129,7 @@ class Supervisor:
         self._stopping.set()
         threading.Thread(target=self._engine.stop, daemon=True).start()
         if self._next(PATIENCE) is not OVER:
-            kill_servers()
+            end_everything()
             while self._next(AFTERMATH) is SIGNAL:
                 pass
 
@@ -152,15 +151,8 @@ class Supervisor:
         return Report(Target(), __version__, "", 0.0, complete=False, runs=(), exit=EXIT_UNTESTED, problem=why)
 
 
-def kill_servers() -> None:
-    """Kill all processes that descend from this one."""
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            process.kill()
-
-
 def _leave_at_once() -> NoReturn:
-    kill_servers()
+    end_everything()
     with contextlib.suppress(OSError, ValueError):
         if sys.stdout.isatty():
             os.write(sys.stdout.fileno(), SHOW_CURSOR)

@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 
 from conformance.model import Limits, Target
+from conformance.processes import Family
 from conformance.secrets import CANARY
 
 STDERR_TAIL = 64 * 1024
@@ -81,23 +82,25 @@ class ServerProcess:
         self.limits = limits
         self._tail = bytearray()
         self._lock = threading.Lock()
-        self._family: set[psutil.Process] = set()
         self._gone = threading.Event()
         self._watchers: list[Callable[[str], None]] = []
         self.gone_at = 0.0
         try:
-            self.popen = subprocess.Popen(
-                target.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE if stdio else subprocess.STDOUT,
-                bufsize=0,
-                env={**CANARY, **os.environ, **target.env},
-                cwd=target.cwd,
-                start_new_session=True,
+            self._family = Family(
+                lambda marked: subprocess.Popen(
+                    target.command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE if stdio else subprocess.STDOUT,
+                    bufsize=0,
+                    env={**CANARY, **os.environ, **target.env, **marked},
+                    cwd=target.cwd,
+                    start_new_session=True,
+                )
             )
         except (OSError, ValueError, IndexError) as error:
             raise StartError(_why_not(target, error)) from None
+        self.popen = self._family.popen
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
         self._drain.start()
         threading.Thread(target=self._await_end, daemon=True).start()
@@ -163,11 +166,11 @@ class ServerProcess:
         return seconds
 
     def remember_family(self) -> None:
-        """Note the descendants while the process lives; once it is gone, those of other groups are not found."""
-        self._family |= set(self._with_descendants()[1:])
+        """Note what came of the process so far: it will be found whatever it does later."""
+        self._family.members()
 
     def end(self, patience: float) -> tuple[str, tuple[str, ...]]:
-        """End the process, its group and all its descendants; nothing is left behind.
+        """End the process, its group and all that came of it; nothing is left behind.
 
         It is given `patience` seconds to go by itself, then a SIGTERM, then a SIGKILL. Returns `closed`, `terminated`
         or `killed`, and the orphans: command lines of what outlived it by `limits.quiet` seconds and was ended.
@@ -177,7 +180,7 @@ class ServerProcess:
             how = "terminated" if self._ended_by(signal.SIGTERM) else "killed"
             if how == "killed":
                 self._ended_by(signal.SIGKILL)
-        orphans = self._end_orphans()
+        orphans = self._family.end(self.limits.quiet, self.limits.shutdown)
         if self.popen.stdin is not None:
             with contextlib.suppress(OSError):
                 self.popen.stdin.close()
@@ -187,11 +190,13 @@ class ServerProcess:
     # -- inside
 
     def _with_descendants(self) -> list[psutil.Process]:
-        """The process and what it started and that started; empty once it is gone."""
-        with contextlib.suppress(psutil.Error):
-            leader = psutil.Process(self.popen.pid)
-            return [leader, *leader.children(recursive=True)]
-        return []
+        """The process and what came of it, as far as it lives."""
+        found = []
+        for pid in (self.popen.pid, *(member.pid for member in self._family.members())):
+            with contextlib.suppress(psutil.Error):
+                if pid != self.popen.pid or self.running:
+                    found.append(psutil.Process(pid))
+        return found
 
     def _ended_by(self, number: signal.Signals) -> bool:
         """Send the group a signal; whether the process ends within `limits.shutdown` seconds."""
@@ -201,7 +206,7 @@ class ServerProcess:
         return self.wait(self.limits.shutdown)
 
     def _await_end(self) -> None:
-        self.popen.wait()
+        self._family.wait()
         self.gone_at = time.monotonic()
         with self._lock:
             self._gone.set()
@@ -218,30 +223,6 @@ class ServerProcess:
                     self._tail += part
                     if len(self._tail) > 2 * STDERR_TAIL:
                         del self._tail[:-STDERR_TAIL]
-
-    def _end_orphans(self) -> tuple[str, ...]:
-        """Kill what is still there after `limits.quiet` seconds, and what that started; the command lines."""
-        for process in self._left_behind(self.limits.quiet):
-            with contextlib.suppress(psutil.Error):
-                self._family |= {process, *process.children(recursive=True)}
-        ended = []
-        for process in self._left_behind(0.0):
-            with contextlib.suppress(psutil.Error):
-                name = " ".join(process.cmdline()) or process.name()
-                process.kill()
-                ended.append(name)
-        self._left_behind(self.limits.shutdown)
-        return tuple(sorted(ended))
-
-    def _left_behind(self, patience: float) -> list[psutil.Process]:
-        """The other processes of the group and the family that live, after at most `patience` seconds to end."""
-        deadline = time.monotonic() + patience
-        while True:
-            others = self._family | _group(self.popen.pid)
-            left = [process for process in others if process.pid != self.popen.pid and _lives(process)]
-            if not left or time.monotonic() >= deadline:
-                return left
-            time.sleep(0.01)
 
 
 def _why_not(target: Target, error: Exception) -> str:
@@ -303,24 +284,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _group(leader: int) -> set[psutil.Process]:
-    """The processes of the group that `leader` led; they are looked for only if the group still exists."""
-    try:
-        os.killpg(leader, 0)
-    except OSError:
-        return set()
-    members = set()
-    for pid in psutil.pids():
-        with contextlib.suppress(OSError, psutil.Error):
-            if os.getpgid(pid) == leader:
-                members.add(psutil.Process(pid))
-    return members
-
-
-def _lives(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False

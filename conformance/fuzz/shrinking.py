@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
+import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from conformance.fuzz import importing
@@ -65,14 +65,14 @@ class _Box(Generic[T]):
 
 
 def _import_hypothesis() -> None:
-    """Import Hypothesis so that it writes nothing into the user's folder, unless the user runs it himself."""
+    """Import Hypothesis so that it writes nothing, unless the user runs it himself."""
     if "hypothesis" in sys.modules:
         return
     from hypothesis.configuration import set_hypothesis_home_dir
 
-    folder = tempfile.TemporaryDirectory(prefix="mcp-conform-")
-    atexit.register(folder.cleanup)
-    set_hypothesis_home_dir(folder.name)
+    # No folder can be made there; it does without what it would keep. A temporary one would have to be removed however
+    # we end.
+    set_hypothesis_home_dir(Path(os.devnull, "hypothesis"))
     from hypothesis.errors import HypothesisDeprecationWarning
 
     # Two threads that shrink at once look to it like a use of the module random.

@@ -7,11 +7,17 @@ from typing import ClassVar
 from conformance.invariants.base import Watcher
 from conformance.ledger import Ledger
 from conformance.messages import MAY_TAKE_LONG, id_key
-from conformance.model import Frame
+from conformance.model import Frame, Severity
 from conformance.session import Call, Session
 
 IMPLIED = "transport-stdio/exits-on-stdin-close-implied"
 SAID = "transport-stdio/exits-on-stdin-close"
+
+NAMED = 5
+"""Of the processes that a server leaves behind, how many are named."""
+
+LONGEST = 100
+"""Characters of a command line that are shown."""
 
 
 class Shutdown(Watcher):
@@ -60,15 +66,13 @@ class Shutdown(Watcher):
         if ending.how == "closed":
             self.ledger.held(requirement)
             if ending.orphans:
-                self._broke(
-                    requirement, "the server leaves processes behind", f"left: {', '.join(ending.orphans)[:300]}"
-                )
+                self._broke(requirement, "the server leaves processes behind", _left(ending.orphans), Severity.ADVICE)
             return
         after = f"{session.limits.shutdown:g} s after its stdin was closed"
         step = "SIGTERM ended it" if ending.how == "terminated" else "it ignored SIGTERM too and was killed"
         self._broke(requirement, "the server does not exit when its stdin is closed", f"it still ran {after}; {step}")
 
-    def _broke(self, requirement: str, what: str, actual: str) -> None:
+    def _broke(self, requirement: str, what: str, actual: str, ceiling: Severity | None = None) -> None:
         frames = [frame for frame in self.session.trace if frame.origin == "us"][-1:]
         self.ledger.broke(
             requirement,
@@ -76,4 +80,21 @@ class Shutdown(Watcher):
             expected="the process ends by itself, with all its children",
             actual=actual,
             frames=frames,
+            ceiling=ceiling,
         )
+
+
+def _left(command_lines: tuple[str, ...]) -> str:
+    """How many there are, and the first of them, each cut between words: half a secret would not be known as one."""
+    number, named = len(command_lines), [_shortened(line) for line in command_lines[:NAMED]]
+    rest = f" and {number - NAMED} more" if number > NAMED else ""
+    return f"{number} {'process' if number == 1 else 'processes'}: {', '.join(named)}{rest}"
+
+
+def _shortened(line: str) -> str:
+    kept = ""
+    for word in line.split(" "):
+        if len(kept) + len(word) > LONGEST:
+            return f"{kept}…" if kept else f"[{len(word)} characters without a blank]"
+        kept += f"{word} "
+    return kept.rstrip()
