@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
-    ["json_schemas", "pointers"],
+    ["json_schemas", "pointers", "yaml_text"],
     ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
     ["secrets"],
     ["target"],
@@ -34,7 +34,7 @@ LINE = [
     ["runner"],
     ["fleet"],
     ["reporters", "target_file"],
-    ["settings"],
+    ["settings", "target_file_text"],
     ["head_start"],
     ["front"],
     ["commands"],

@@ -8,6 +8,8 @@ import click
 
 
 def wrong(why: str) -> NoReturn:
-    """Say `why` on stderr and end with exit status 2."""
-    click.echo(f"mcp-conform: {why}", err=True)
+    """Say `why` on stderr, on one line, and end with exit status 2."""
+    from conformance.reporters.words import shortened, visible  # takes a while, and is rarely needed
+
+    click.echo(f"mcp-conform: {visible(shortened(why, 4000))}", err=True)
     click.get_current_context().exit(2)
