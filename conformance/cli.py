@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +115,7 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    warnings.simplefilter("ignore", FutureWarning)  # of regular expressions in a server's schemas
     gc.set_threshold(COLLECT)
     status: object = 0
     try:
@@ -125,7 +127,9 @@ def main() -> NoReturn:
         click.echo("mcp-conform: interrupted before anything was tested", err=True)
         status = 3
     except Exception:  # 1 would say that the server breaks the specification
-        traceback.print_exc()
+        from conformance.reporters.words import visible  # what went wrong may quote a server
+
+        click.echo("\n".join(map(visible, traceback.format_exc().split("\n"))), err=True)
         click.echo("mcp-conform: this is a bug of mcp-conform, not of the server: please report it", err=True)
         status = 3
     _leave(status if isinstance(status, int) else 0)
