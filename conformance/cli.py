@@ -6,6 +6,7 @@ import contextlib
 import errno
 import gc
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -118,6 +119,7 @@ OUTPUT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EB
 
 def run() -> int:
     """Do what the command line says; the exit status. All that was printed has been written, or its loss was told."""
+    warnings.simplefilter("ignore", FutureWarning)  # of regular expressions in a server's schemas
     gc.set_threshold(COLLECT)
     status: object = 0
     try:
@@ -137,8 +139,10 @@ def run() -> int:
             say(f"stdout could not be written: {why(error)}")
             silence()
         else:
+            from conformance.reporters.words import lines  # what went wrong may quote a server
+
             with contextlib.suppress(OSError):
-                traceback.print_exc()
+                click.echo(lines(traceback.format_exc()), err=True)
             say("this is a bug of mcp-conform, not of the server: please report it")
     if lost := flush():
         say(f"stdout could not be written: {lost}")

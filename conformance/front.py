@@ -12,7 +12,7 @@ from conformance.masking import Mask
 from conformance.options import Plan, UsageError
 from conformance.reporters import Reporter, to_file
 from conformance.reporters.delivery import TERMINAL, Delivery
-from conformance.reporters.words import visible
+from conformance.reporters.words import lines, visible
 from conformance.runner import Runner
 from conformance.settings import WrongUse
 from conformance.standard_streams import say
@@ -44,7 +44,7 @@ def carry_out(plan: Plan, ahead: StdioTransport | None = None) -> int:
             delivery.add(f"--save-cases: {plan.save_cases}", _found_cases(plan.save_cases))
         delivery.add(TERMINAL, TerminalReporter(plan.verbose))
         try:
-            return _report(engine, delivery)
+            return _report(engine, delivery, mask)
         except UsageError as error:
             raise WrongUse(mask.text(visible(str(error)))) from None
 
@@ -68,7 +68,7 @@ def _found_cases(folder: Path) -> Reporter:
         raise WrongUse(f"--save-cases: {folder} cannot be written: {error.strerror}") from None
 
 
-def _report(engine: Engine, delivery: Delivery) -> int:
+def _report(engine: Engine, delivery: Delivery, mask: Mask) -> int:
     """Run the engine and have all reports written; the exit status. Raises UsageError."""
     with Supervisor(engine) as supervisor:
         report = supervisor.run(delivery.tell)
@@ -78,6 +78,6 @@ def _report(engine: Engine, delivery: Delivery) -> int:
             say(sentence)
         bugs = [*supervisor.bugs, *delivery.bugs]
         for bug in bugs:
-            say(f"this is a bug of mcp-conform, not of the server: please report it\n{bug}")
+            say(f"this is a bug of mcp-conform, not of the server: please report it\n{lines(mask.text(bug))}")
         interrupts.settle()
     return EXIT_UNTESTED if bugs else report.exit

@@ -6,6 +6,7 @@ requirement in one run.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +61,7 @@ class Conformance(pytest.Collector):
         report = self._test()
         if report.problem and not report.runs:
             told = ". ".join(part for part in (report.problem, report.diagnosis, report.hint) if part)
-            raise pytest.UsageError(f"mcp-conform: {told}")
+            raise pytest.UsageError(f"mcp-conform: {_shown(told)}")
         for run in report.runs:
             for judged in run.verdicts:
                 name = f"{run.revision}::{run.transport}::{judged.requirement.id}"
@@ -90,10 +91,12 @@ class Conformance(pytest.Collector):
         try:
             target, options = settle(said, target_file(Path(named)) if named else None)
             runner = Runner(target, options)
-            for _event in runner.run():
-                pass
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # of regular expressions in the server's schemas
+                for _event in runner.run():
+                    pass
         except (WrongUse, UsageError) as error:
-            raise pytest.UsageError(f"mcp-conform: {error}") from None
+            raise pytest.UsageError(f"mcp-conform: {_shown(str(error))}") from None
         return Mask(target.secrets).event(runner.report())
 
 
@@ -114,9 +117,9 @@ class RequirementItem(pytest.Item):
         judged = self.judged
         result = outcome(judged, "warning" if self.config.getoption("--mcp-strict") else "violation")
         if result == "skipped":
-            pytest.skip(f"{judged.verdict}: {judged.reason}")
+            pytest.skip(f"{judged.verdict}: {_shown(judged.reason)}")
         if result == "error":
-            raise RuntimeError(f"mcp-conform itself failed: {judged.reason}")
+            raise RuntimeError(f"mcp-conform itself failed: {_shown(judged.reason)}")
         if judged.verdict is Verdict.FAILED:
             if result == "failed":
                 raise NonConforming(finding_text(judged))
@@ -129,3 +132,10 @@ class RequirementItem(pytest.Item):
     def reportinfo(self) -> tuple[str, None, str]:
         """How pytest names the item."""
         return "mcp-conform", None, self.name
+
+
+def _shown(text: str) -> str:
+    """`text`, in which a server may have its say, on one line."""
+    from conformance.reporters.words import shortened, visible
+
+    return visible(shortened(text, 1600))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,6 +12,9 @@ from conformance.model import Json
 from conformance.session import Call, Session
 
 MAX_PAGES = 200
+
+_TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+"""What the name of an HTTP header is made of."""
 
 LISTS = {
     "tools": ("tools/list", "tools"),
@@ -117,8 +121,9 @@ class Survey:
             schema = tool.get("inputSchema")
             properties = schema.get("properties") if isinstance(schema, dict) else None
             for name, property in properties.items() if isinstance(properties, dict) else ():
-                if isinstance(property, dict) and isinstance(property.get("x-mcp-header"), str):
-                    marked.setdefault(str(tool.get("name")), {})[name] = property["x-mcp-header"]
+                header = property.get("x-mcp-header") if isinstance(property, dict) else None
+                if isinstance(header, str) and _TOKEN.fullmatch(header):  # no other name can be sent
+                    marked.setdefault(str(tool.get("name")), {})[name] = header
         return marked
 
     @property

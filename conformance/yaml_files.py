@@ -19,10 +19,14 @@ Lines = dict[Place, int]
 """Place of a value → its line, from 1."""
 
 MAX_DEPTH = 50
+DIGITS = 4000
+"""Of a whole number; Python reads no more than 4300."""
 
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)\Z")
 _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_PAIRS = r"an escape such as \ud83d is half a character: YAML has no pairs of them; write the character itself"
 _WORDS = {"true": True, "false": False, "null": None}
 _AMBIGUOUS = re.compile(
     r"""( [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} (([Tt]|\s+)[0-9].*)?   # a date or a time
@@ -50,13 +54,19 @@ def load(path: Path, schema: Path | None = None) -> tuple[Any, Lines]:
 
     Raises FileError.
     """
-    lines: Lines = {}
     try:
         text = path.read_text(encoding="utf-8")
-        data = _Reader(path, lines, yaml.parse(text, Loader=_LOADER)).document()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise FileError(path, 1, f"cannot be read: {why}") from None
+    return parse(text, path, schema)
+
+
+def parse(text: str, path: Path, schema: Path | None = None) -> tuple[Any, Lines]:
+    """As `load`, of a text that stands in the file `path` or is about to. Raises FileError."""
+    lines: Lines = {}
+    try:
+        data = _Reader(path, lines, yaml.parse(text, Loader=_LOADER)).document()
     except yaml.YAMLError as error:
         raise FileError(path, _line_of_error(error, text), f"is not valid YAML: {_reason(error)}") from None
     if schema is not None:
@@ -132,6 +142,8 @@ class _Reader:
 
     def _scalar(self, event: Any) -> Any:
         text = str(event.value)
+        if _SURROGATE.search(text):  # the reader in C refuses them, the one in Python does not
+            raise self._error(event, _NO_PAIRS)
         if event.style:
             return text
         if not text:
@@ -139,6 +151,8 @@ class _Reader:
         if text in _WORDS:
             return _WORDS[text]
         if _INTEGER.match(text):
+            if len(text) > DIGITS:
+                raise self._error(event, f"a number of {len(text)} digits is too large")
             return int(text)
         if _FLOAT.match(text):
             number = float(text)
@@ -151,8 +165,8 @@ class _Reader:
 
 
 def _reason(error: yaml.YAMLError) -> str:
-    what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    return str(what)
+    what = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
+    return _NO_PAIRS if "invalid Unicode character escape" in what else what
 
 
 def _line_of_error(error: yaml.YAMLError, text: str) -> int:

@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files", "interrupts", "standard_streams"],
-    ["json_schemas", "pointers"],
+    ["json_schemas", "pointers", "yaml_text"],
     ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
     ["secrets", "process_table", "watchdog"],
     ["processes"],
@@ -37,7 +37,7 @@ LINE = [
     ["runner"],
     ["fleet"],
     ["reporters", "supervision", "target_file"],
-    ["settings"],
+    ["settings", "target_file_text"],
     ["head_start"],
     ["front"],
     ["commands"],

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 import click
 
 from conformance.commands.wrong_use import wrong
-
-if TYPE_CHECKING:
-    from conformance.model import Json
-    from conformance.survey import Survey
 
 
 @click.command()
@@ -37,16 +33,15 @@ if TYPE_CHECKING:
 )
 def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], output: Path) -> None:
     """Survey a server and write a target file for it, with comments; an existing file is left alone."""
+    from conformance.masking import Mask
     from conformance.options import UsageError
     from conformance.runner import Runner
     from conformance.settings import WrongUse, settle
+    from conformance.target_file_text import Given, Misread, text_for
 
     if not (server or url):
         wrong("say which server: --server COMMAND or --url URL")
-    if output.exists():
-        wrong(f"{output} exists; nothing was written")
-    if not output.parent.is_dir():
-        wrong(f"{output} cannot be written: there is no folder {output.parent}")
+    _check(output)
     said = {"server": server, "url": url, "env": env, "headers": header, "only": ["session/survey"]}
     try:
         runner = Runner(*settle({**said, "revisions": ["newest"]}, None))
@@ -54,93 +49,57 @@ def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], o
             pass
     except (WrongUse, UsageError) as error:
         wrong(str(error))
+    mask = Mask(runner.target.secrets)
     survey = runner.survey
     if survey is None:
-        click.echo(f"mcp-conform: nothing was written: {runner.report().problem}", err=True)
-        click.get_current_context().exit(3)
-    text = _text(server, url, {"env": env, "headers": header}, survey)
+        _nothing(mask.text(runner.report().problem))
+    names = (
+        tuple(text.partition("=")[0].strip() for text in env),
+        tuple(text.partition(":")[0].strip() for text in header),
+    )
     try:
-        with output.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        wrong(f"{output} cannot be written: {error.strerror}")
+        _put(output, text_for(Given(server, url, *names), survey, mask.text))
+    except Misread as why:
+        _nothing(mask.text(str(why)))
     lists = (("tools", survey.tools), ("resources", survey.resources), ("prompts", survey.prompts))
     found = ", ".join(f"{len(items)} {name}" for name, items in lists)
     where = "" if output == Path("mcp-conform.yaml") else f" --target {output}"
     click.echo(f"{output} is written: {found}. `mcp-conform{where}` tests the server.")
 
 
-def _text(server: str, url: str, given: dict[str, tuple[str, ...]], survey: Survey) -> str:
-    lines = [
-        "# What mcp-conform is to know about this server. Options of the command line come before what stands here.",
-        "# All keys: mcp-conform explain target-file",
-    ]
-    lines += [f"server: {_scalar(server)}"] if server else []
-    lines += [f"url: {_scalar(url)}"] if url else []
-    for key, separator in (("env", "="), ("headers", ":")):
-        names = [text.partition(separator)[0].strip() for text in given[key]]
-        if names:
-            lines += ["# $NAME is taken from the environment, and masked in every report.", f"{key}:"]
-            lines += [f"  {_scalar(name)}: ${_variable(name)}" for name in names]
-    lines += ["# revisions: [newest]    # default: every revision that the server speaks", ""]
-    lines += _tools(survey) + _prompts(survey) + _resources(survey)
-    lines += [
-        "# What the client answers when the server asks; without it something plausible.",
-        "# answers:",
-        "#   sampling: The text that the model says.",
-        "#   elicitation: {name: Ada}",
-        "#   roots: [file:///tmp/project]",
-        "",
-        "# Cases of your own: a folder, in the format of the suite's cases.",
-        "# cases: conformance",
-    ]
-    return "\n".join(lines) + "\n"
+def _check(output: Path) -> None:
+    """Whether the file can be written, before a server is started for it."""
+    if os.path.lexists(output):
+        wrong(f"{output} exists; nothing was written")
+    if output.suffix == ".toml":
+        wrong(f"{output} would be read as TOML; the file is YAML")
+    if not output.parent.is_dir():
+        wrong(f"{output} cannot be written: there is no folder {output.parent}")
 
 
-def _tools(survey: Survey) -> list[str]:
-    if not survey.tools:
-        return []
-    lines = [
-        "# Tools that may be called, with sample arguments. Those annotated readOnlyHint: true are called anyway;",
-        "# take out the # only where a call does no harm. `outcome: result` (or error) makes that a rule of yours.",
-    ]
-    mine = [_tool(survey, tool) for tool in survey.tools if isinstance(tool.get("name"), str)]
-    some = any(not line.startswith("#") for part in mine for line in part)
-    return [*lines, "tools:" if some else "# tools:", *(line for part in mine for line in part), ""]
-
-
-def _tool(survey: Survey, tool: Json) -> list[str]:
-    from conformance.survey import Unavailable
-
+def _put(output: Path, text: str) -> None:
+    """The file as a whole or not at all; what came to be there meanwhile is left alone."""
+    part = output.with_name(f".mcp-conform.{os.getpid()}.part")
     try:
-        arguments = _scalar(survey.arguments_for(tool))
-        remark = ""
-    except Unavailable as reason:
-        arguments, remark = "{}", f"    # {reason}"
-    mark = "" if survey.policy.allows(tool) and not remark else "# "
-    return [f"{mark}  {_scalar(tool['name'])}:", f"{mark}    - arguments: {arguments}{remark}"]
+        with part.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        try:
+            os.link(part, output)
+        except FileExistsError:
+            wrong(f"{output} exists; nothing was written")
+        except OSError:  # a file system without links
+            with output.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+    except FileExistsError:
+        wrong(f"{output} exists; nothing was written")
+    except OSError as error:
+        wrong(f"{output} cannot be written: {error.strerror}")
+    finally:
+        part.unlink(missing_ok=True)
 
 
-def _prompts(survey: Survey) -> list[str]:
-    prompts = [prompt for prompt in survey.prompts if isinstance(prompt.get("name"), str) and prompt.get("arguments")]
-    if not prompts:
-        return []
-    lines = ["# Sample arguments of prompts.", "prompts:"]
-    return [*lines, *(f"  {_scalar(p['name'])}: {_scalar(survey.prompt_arguments(p))}" for p in prompts), ""]
+def _nothing(why: str) -> NoReturn:
+    from conformance.reporters.words import shortened, visible
 
-
-def _resources(survey: Survey) -> list[str]:
-    templates = [t["uriTemplate"] for t in survey.templates if isinstance(t.get("uriTemplate"), str)]
-    if not templates:
-        return []
-    lines = ["# URIs that may be read beside the listed ones, such as some that these templates stand for:"]
-    return [*lines, *(f"#   {_scalar(template)}" for template in templates), "# resources: []", ""]
-
-
-def _scalar(value: Json) -> str:
-    """A value on one line, in the JSON that YAML also reads."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _variable(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "_" for letter in name).upper()
+    click.echo(f"mcp-conform: nothing was written: {visible(shortened(why, 2000))}", err=True)
+    click.get_current_context().exit(3)

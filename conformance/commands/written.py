@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from conformance.commands.wrong_use import wrong
 from conformance.model import Json
+from conformance.reporters.json_report import readable
 
 VERSIONS = {"snapshot": 1, "report": 1}
 """Kind of file → the newest version of its format that is understood."""
@@ -73,6 +74,9 @@ def read(path: Path) -> tuple[str, Json]:
         wrong(f"{path} is a {kind} of version {version}; this mcp-conform reads version {VERSIONS[kind]}: update it")
     if version != VERSIONS[kind] or isinstance(version, bool):
         wrong(f"{path}: the version of the {kind} must be {VERSIONS[kind]}, not {json.dumps(version)[:60]}")
+    if _depth(data) > MAX_DEPTH:
+        wrong(f"{path} is nested too deep")
+    data = readable(data, MAX_DEPTH)  # as we write it; another hand may have been in the file
     _check(path, kind, data)
     return kind, data
 
@@ -86,8 +90,6 @@ def _check(path: Path, kind: str, data: Json) -> None:
 
     from conformance.data import SCHEMAS
 
-    if _depth(data) > MAX_DEPTH:
-        wrong(f"{path} is nested too deep")
     schema = REPORT if kind == "report" else json.loads((SCHEMAS / "snapshot.json").read_text(encoding="utf-8"))
     problem = next(iter(Draft202012Validator(schema).iter_errors(data)), None)
     if problem is not None:

@@ -10,6 +10,8 @@ from conformance.standard_streams import say
 
 
 def wrong(why: str) -> NoReturn:
-    """Say `why` on stderr and end with exit status 2."""
-    say(why)
+    """Say `why` on stderr, on one line, and end with exit status 2."""
+    from conformance.reporters.words import shortened, visible  # takes a while, and is rarely needed
+
+    say(visible(shortened(why, 4000)))
     click.get_current_context().exit(2)

@@ -76,7 +76,7 @@ class Stateless:
 def header_value(text: str) -> str:
     """`text` as it is, or in the base64 form where a header could not carry it or would be mistaken."""
     plain = text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?base64?")
-    return text if plain else "=?base64?" + base64.b64encode(text.encode()).decode() + "?="
+    return text if plain else "=?base64?" + base64.b64encode(text.encode("utf-8", "surrogatepass")).decode() + "?="
 
 
 def _mirrored_arguments(session: Session, message: Mapping[str, Json]) -> dict[str, str]:

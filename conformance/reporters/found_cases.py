@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from conformance.data import SCHEMAS
 from conformance.events import Event, Finished
+from conformance.expect import check_pattern
 from conformance.model import Json, Report
-from conformance.reporters.words import visible
+from conformance.reporters.report_file import ReportFile
+from conformance.reporters.words import shortened, visible
+from conformance.yaml_files import FileError, parse
+from conformance.yaml_text import Unwritable, comment, one_line
 
 AREA = "found"
-LONGEST = 200
-"""Characters of a title."""
+SCHEMA = SCHEMAS / "case.json"
+TITLE, MESSAGE = 200, 1000
+"""Characters."""
+STEP = 1_000_000
+"""Characters of a step; a frame that goes into a case has fewer."""
 HEADER = "# Written by mcp-conform --save-cases, which writes it anew each time; rename file and area to keep it.\n"
 
 
@@ -32,11 +41,15 @@ class FoundCases:
         """Write the cases; what was written before and is not found any more goes."""
         if not isinstance(event, Finished):
             return
-        cases = found(event.report)
-        if cases:
-            self._path.write_text(HEADER + as_yaml(cases), "utf-8")
-        else:
+        text = as_yaml(found(event.report))
+        if not text:
             self._path.unlink(missing_ok=True)
+            return
+        file = ReportFile(self._path)
+        try:
+            file.write(HEADER + text)
+        finally:
+            file.close()
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -51,27 +64,60 @@ def found(report: Report) -> list[Json]:
                 if finding.replay:
                     case = finding.replay
                     identifier = f"{case['id']}-{case['since']}"
-                    title = visible(case["title"])[:LONGEST]
-                    cases.setdefault(identifier, {**case, "id": identifier, "title": title})
+                    title = visible(shortened(case["title"], TITLE))
+                    steps = [_told(step) for step in case["steps"]]
+                    cases.setdefault(identifier, {**case, "id": identifier, "title": title, "steps": steps})
     return list(cases.values())
 
 
-def as_yaml(cases: list[Json]) -> str:
-    """The file, which people read: one line for each member; JSON is YAML."""
-    lines = [f"area: {AREA}", "cases:"]
+def _told(step: Mapping[str, Json]) -> Json:
+    """The step; what its expectations say to people is one line."""
+    if "expect" not in step:
+        return dict(step)
+    expected = [
+        {**each, "message": visible(shortened(each["message"], MESSAGE))} if "message" in each else each
+        for each in step["expect"]
+    ]
+    return {**step, "expect": expected}
+
+
+def as_yaml(cases: Iterable[Json]) -> str:
+    """The file, which people read: one line for each member. "" if there is no case.
+
+    What it says is what `cases` say. One that no file can hold, such as one with half a character in it, is left out;
+    a comment tells why.
+    """
+    lines: list[str] = []
+    some = False
     for case in cases:
-        bullet = "  - "
-        for name, value in case.items():
-            if name == "steps":
-                lines.append("    steps:")
-                lines += [f"      - {_written(step)}" for step in value]
-            else:
-                lines.append(f"{bullet}{name}: {_written(value)}")
-            bullet = "    "
-        lines.append("")
-    return "\n".join(lines).rstrip("\n") + "\n"
+        try:
+            lines += [*_lines(case), ""]
+            some = True
+        except Unwritable as why:
+            lines += [comment(f"{case['id']} is left out, since {why}."), ""]
+    return "\n".join([*HEAD, *lines]).rstrip("\n") + "\n" if some else ""
 
 
-def _written(value: Json) -> str:
-    # Astral characters and the like as they are: YAML would read a pair of \\u escapes as two characters.
-    return json.dumps(value, ensure_ascii=False)
+HEAD = [f"area: {AREA}", "cases:"]
+
+
+def _lines(case: Json) -> list[str]:
+    """The case in the list of the file. Raises Unwritable unless it reads back as it is."""
+    lines = []
+    for name, value in case.items():
+        if name == "steps":
+            lines += ["    steps:", *(f"      - {one_line(step, STEP)}" for step in value)]
+        else:
+            lines.append(f"    {name}: {one_line(value)}")
+    lines[0] = f"  - {lines[0].strip()}"
+    try:
+        read = parse("\n".join([*HEAD, *lines]) + "\n", Path("the file"), SCHEMA)[0]
+    except FileError as error:
+        raise Unwritable(f"it would not be read: {error.what}") from None
+    if json.dumps(read) != json.dumps({"area": AREA, "cases": [case]}):
+        raise Unwritable("it would read as something else")
+    for step in case["steps"]:
+        for each in step.get("expect", ()):
+            for flaw in check_pattern(each.get("response")):
+                raise Unwritable(f"what is expected {flaw.what}")
+    return lines

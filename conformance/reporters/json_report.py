@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 from conformance.events import Event, Finished
 from conformance.model import Finding, Frame, Json, Judged, Report, Run, Tally, Target
 from conformance.reporters.report_file import ReportFile
-from conformance.reporters.words import decoded
+from conformance.reporters.words import decoded, shortened
 
 FORMAT = 1
 FRAME_LIMIT = 16384
-"""Characters of a frame; the middle of longer ones is left out."""
+"""Characters of a frame or of any other text; the middle of longer ones is left out."""
 DEPTH = 64
 """How deep what a server sent is copied."""
+LARGEST = 10**308
+"""A whole number beyond it is more than many JSON parsers can read."""
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7e]+")
 
 
 class JsonReporter:
@@ -27,7 +32,7 @@ class JsonReporter:
     def consume(self, event: Event) -> None:
         """Write the report."""
         if isinstance(event, Finished):
-            self._file.write(json.dumps(as_json(event.report), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+            self._file.write(as_text(as_json(event.report)))
 
     def close(self) -> None:
         """Close the file."""
@@ -48,13 +53,27 @@ def as_json(report: Report) -> Json:
         "exit": report.exit,
     }
     if report.notes:
-        data["notes"] = list(report.notes)
+        data["notes"] = [_told(note) for note in report.notes]
     if report.problem:
-        data["problem"] = report.problem
+        data["problem"] = _told(report.problem)
     data |= _folklore(report)
     if report.problems:
-        data["problems"] = dict(report.problems)
+        data["problems"] = {name: _told(why) for name, why in report.problems.items()}
     return readable(data)
+
+
+def as_text(data: Json, sort_keys: bool = False) -> str:
+    """JSON for files that people look at too: in it is no control character but the newline between members.
+
+    Nor is there anything else that a terminal or an editor obeys. `data` is what `readable` gives.
+    """
+    text = json.dumps(data, indent=2, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False)
+    return _BEYOND_ASCII.sub(_escaped, text) + "\n"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    text = found[0]
+    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def _target(target: Target) -> Json:
@@ -74,8 +93,8 @@ def _run(run: Run) -> Json:
         "revision": run.revision,
         "era": run.era,
         "transport": run.transport,
-        "server": {name: run.server.get(name, "") for name in ("name", "version")},
-        "capabilities": run.capabilities,
+        "server": {name: _told(str(run.server.get(name, ""))) for name in ("name", "version")},
+        "capabilities": readable(run.capabilities, longest=FRAME_LIMIT),
         "verdicts": [_judged(judged) for judged in run.verdicts],
         **({"campaigns": [_tally(tally) for tally in run.tallies]} if run.tallies else {}),
     }
@@ -100,7 +119,7 @@ def _judged(judged: Judged) -> Json:
         "basis": judged.basis,
         "verdict": judged.verdict,
         "severity": judged.severity,
-        "reason": judged.reason,
+        "reason": _told(judged.reason),
         "url": judged.url,
         "findings": [_finding(finding) for finding in judged.findings],
         "reproduce": judged.reproduce,
@@ -110,13 +129,17 @@ def _judged(judged: Judged) -> Json:
 def _finding(finding: Finding) -> Json:
     return {
         "case": finding.case,
-        "message": finding.message,
-        "expected": finding.expected,
-        "actual": finding.actual,
+        "message": _told(finding.message),
+        "expected": _told(finding.expected),
+        "actual": _told(finding.actual),
         "confirmed": finding.confirmed,
         "frames": [_frame(frame) for frame in finding.frames],
         **_folklore(finding),
     }
+
+
+def _told(text: str) -> str:
+    return shortened(text, FRAME_LIMIT)
 
 
 def _folklore(of: Finding | Report) -> dict[str, Json]:
@@ -130,16 +153,22 @@ def _frame(frame: Frame) -> Json:
     return {"origin": frame.origin, "channel": frame.channel, "at": round(frame.at, 6), "text": text}
 
 
-def readable(value: Json, depth: int = DEPTH) -> Json:
-    """What any JSON parser reads: surrogates escaped, no NaN, not too deep."""
+def readable(value: Json, depth: int = DEPTH, longest: int | None = None) -> Json:
+    """What any JSON parser reads: surrogates escaped, no NaN, no number beyond 1e308, not too deep.
+
+    With `longest` the middle of longer texts is left out.
+    """
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        text = value if longest is None else shortened(value, longest)
+        return text.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, int) and abs(value) > LARGEST:
         return str(value)
     if isinstance(value, dict | list) and depth == 0:
         return "… (nested too deep)"
     if isinstance(value, dict):
-        return {readable(name, depth): readable(member, depth - 1) for name, member in value.items()}
+        return {readable(name, depth, longest): readable(member, depth - 1, longest) for name, member in value.items()}
     if isinstance(value, list):
-        return [readable(element, depth - 1) for element in value]
+        return [readable(element, depth - 1, longest) for element in value]
     return value

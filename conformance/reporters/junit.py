@@ -9,9 +9,12 @@ from junit_xml import TestCase, TestSuite, to_xml_report_string
 from conformance.events import Event, Finished
 from conformance.model import Judged, Report, Run, Verdict
 from conformance.reporters.report_file import ReportFile
-from conformance.reporters.words import finding_text, folklore, shortened, visible
+from conformance.reporters.words import finding_text, folklore, lines, shortened, visible
 from conformance.target import command_line
 from conformance.verdicts import outcome
+
+MESSAGE, REASON = 400, 1600
+"""Characters of what stands in one attribute."""
 
 
 class JunitReporter:
@@ -58,20 +61,20 @@ def _suite(run: Run, report: Report, fail_on: str) -> TestSuite:
         _named(run.name, f"{run.revision} {run.transport}", " "),
         cases,
         timestamp=_timestamp(report),
-        properties={name: visible(str(value)) for name, value in properties.items()},
+        properties={name: visible(shortened(str(value), MESSAGE)) for name, value in properties.items()},
     )
 
 
 def _tell(case: TestCase, judged: Judged, fail_on: str) -> None:
-    reason, result = visible(judged.reason), outcome(judged, fail_on)
+    reason, result = visible(shortened(judged.reason, REASON)), outcome(judged, fail_on)
     if result == "skipped":
         case.add_skipped_info(f"{judged.verdict}: {reason}")
     elif result == "error":
         case.add_error_info(f"mcp-conform itself failed: {reason}", error_type="broken")
     elif judged.verdict is Verdict.FAILED and judged.severity is not None:
-        text = _lines(finding_text(judged))
+        text = lines(finding_text(judged))
         if result == "failed":
-            message = visible(shortened(judged.findings[0].message, 400)) if judged.findings else reason
+            message = visible(shortened(judged.findings[0].message, MESSAGE)) if judged.findings else reason
             case.add_failure_info(message or judged.requirement.id, text, judged.severity.value)
         else:
             case.stdout = text
@@ -82,7 +85,7 @@ def _untested(report: Report, name: str, why: str) -> TestSuite:
     title = _named(name, "mcp-conform", ".")
     case = TestCase("the server can be tested", title, 0.0 if name else report.seconds)
     told = "" if name else "\n".join(f"{label}: {line}" for label, line in folklore(report))
-    case.add_error_info(visible(why), told or None, error_type="untested")
+    case.add_error_info(visible(shortened(why, REASON)), told or None, error_type="untested")
     return TestSuite(title, [case], timestamp=_timestamp(report), properties=_about(report))
 
 
@@ -106,7 +109,3 @@ def _about(report: Report) -> dict[str, str]:
 def _timestamp(report: Report) -> str:
     """Without a zone, as the schema of Jenkins has it."""
     return report.started.removesuffix("Z").partition("+")[0]
-
-
-def _lines(text: str) -> str:
-    return "\n".join(visible(line) for line in text.split("\n"))

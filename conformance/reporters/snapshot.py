@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from conformance import snapshot
 from conformance.events import Event, Finished, Surveyed
-from conformance.reporters.json_report import readable
+from conformance.reporters import json_report
 from conformance.reporters.report_file import ReportFile
 
 
@@ -33,5 +32,5 @@ class SnapshotReporter:
 def as_text(surveyed: Surveyed) -> str:
     """The snapshot as canonical JSON: sorted names, one member a line."""
     server = str(surveyed.server.get("name", ""))
-    data = readable(snapshot.make(surveyed.revision, server, surveyed.survey))
-    return json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    data = json_report.readable(snapshot.make(surveyed.revision, server, surveyed.survey))
+    return json_report.as_text(data, sort_keys=True)

@@ -34,6 +34,8 @@ FINDINGS = 3
 """Findings of one requirement that are shown in full."""
 FRAMES = 8
 """Frames of one finding that are shown."""
+NAME, PROBLEM = 100, 1600
+"""Characters of what a server calls itself, and of what kept it from being tested."""
 LISTED = 8
 """Requirements named in one line."""
 
@@ -70,9 +72,10 @@ class TerminalReporter:
             self._line(visible(event.text), "bright_black")
         elif isinstance(event, NotTested):
             self._line(f"mcp-conform cannot test {visible(event.name)}", "bold")
-            self._line(f"  {visible(event.why)}", "red")
+            self._line(f"  {visible(shortened(event.why, PROBLEM))}", "red")
         elif isinstance(event, RevisionFound):
-            who = visible(" ".join(str(event.server.get(name, "")) for name in ("name", "version")).strip())
+            parts = (shortened(str(event.server.get(name, "")), NAME) for name in ("name", "version"))
+            who = visible(" ".join(parts).strip())
             self._line(f"  speaks {event.revision} over {event.transport}{f' as {who}' if who else ''}", "green")
         elif isinstance(event, RevisionAbsent):
             self._absent.append(event)
@@ -222,11 +225,11 @@ class TerminalReporter:
     def _end(self, report: Report, unwritten: bool) -> None:
         self._line("")
         if report.problem:
-            self._line(f"Not tested: {visible(report.problem)}", "bold red")
+            self._line(f"Not tested: {visible(shortened(report.problem, PROBLEM))}", "bold red")
             for label, told in folklore(report):
                 self._line(f"  {label:9} {told}")
         for name, why in report.problems.items():
-            self._line(f"Not tested: {visible(name)}: {visible(why)}", "bold red")
+            self._line(f"Not tested: {visible(name)}: {visible(shortened(why, PROBLEM))}", "bold red")
         if not report.complete and not report.problem:
             self._line("Interrupted: this is what was learned until then.", "bold yellow")
         for part in by_server(report) if report.target.config else ():

@@ -26,8 +26,7 @@ class TraceReporter:
         if isinstance(event, Started):
             self._server = {"server": event.target.name} if event.target.name else {}
         elif isinstance(event, FrameSeen) and not self._file.closed:
-            json.dump(self._server | _row(event), self._file)
-            self._file.write("\n")
+            self._file.write(json.dumps(self._server | _row(event)) + "\n")
 
     def close(self) -> None:
         """Close the file."""

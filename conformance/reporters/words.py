@@ -17,6 +17,11 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
+def lines(text: str) -> str:
+    """`text` of ours, line by line made visible: what it quotes may be a server's."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
