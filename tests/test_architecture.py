@@ -10,7 +10,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
     ["json_schemas", "pointers"],
-    ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
+    ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables", "spellings"],
+    ["credentials"],
     ["secrets"],
     ["target"],
     ["client_configs", "listening"],

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 )
 def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], output: Path) -> None:
     """Survey a server and write a target file for it, with comments; an existing file is left alone."""
+    from conformance.masking import Mask
     from conformance.options import UsageError
     from conformance.runner import Runner
     from conformance.settings import WrongUse, settle
@@ -48,15 +49,17 @@ def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], o
     if not output.parent.is_dir():
         wrong(f"{output} cannot be written: there is no folder {output.parent}")
     said = {"server": server, "url": url, "env": env, "headers": header, "only": ["session/survey"]}
+    mask = Mask({})
     try:
-        runner = Runner(*settle({**said, "revisions": ["newest"]}, None))
+        target, options = settle({**said, "revisions": ["newest"]}, None)
+        mask, runner = Mask(target.secrets), Runner(target, options)
         for _event in runner.run():
             pass
     except (WrongUse, UsageError) as error:
-        wrong(str(error))
-    survey = runner.survey
+        wrong(mask.text(str(error)))
+    survey = mask.event(runner.survey)
     if survey is None:
-        click.echo(f"mcp-conform: nothing was written: {runner.report().problem}", err=True)
+        click.echo(f"mcp-conform: nothing was written: {mask.text(runner.report().problem)}", err=True)
         click.get_current_context().exit(3)
     text = _text(server, url, {"env": env, "headers": header}, survey)
     try:
