@@ -134,7 +134,5 @@ def _quoted(parts: list[Part]) -> str:
 
 def variable(name: str) -> str:
     """The name of a shell variable for what is called `name`: a header, an option, a member of a URL's query."""
-    if _IDENTIFIER.fullmatch(name):
-        return name if any(letter.isupper() for letter in name) else name.upper()
     plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").upper()
     return f"_{plain}" if not plain or plain[0].isdigit() else plain

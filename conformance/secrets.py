@@ -190,14 +190,16 @@ def _arguments(words: Iterable[str]) -> dict[str, str]:
     option = ""
     for number, whole in enumerate(words):
         word = whole
-        if assigned := _ASSIGNED.fullmatch(word):
+        # The word after -c is a command line of its own.
+        if option != "c" and (assigned := _ASSIGNED.fullmatch(word)):
             found |= _of(assigned[1], assigned[2])
             word = assigned[2]
-        elif option and not word.startswith("-"):
+        elif option not in ("", "c") and not word.startswith("-"):
             found |= _of(option, word)
         if (header := _HEADER.fullmatch(word)) and not URL.match(word) and says_secret(header[1]):
             found |= _of_header(header[1], header[2])
-        found |= _within(option or "argument", word) if number else {}
+        if number and option != "c":
+            found = _within(option or "argument", word) | found
         if number and re.search(r"\s", whole):
             with contextlib.suppress(ValueError):
                 inner = shlex.split(whole)

@@ -78,10 +78,12 @@ def _pairs(value: str) -> bool:
 
 
 _ESCAPES = re.compile(
-    r"(?P<units>(?:\\u[0-9a-fA-F]{4})+)"
-    r"|(?P<bytes>(?:\\x[0-9a-fA-F]{2})+|(?:%[0-9a-fA-F]{2})+)"
-    r"|\\(?P<one>[bfnrt/\"'`$\\])"
-    r"|(?P<entity>&(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos);)"
+    r"[\\%&](?:"
+    r"(?<=\\)u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*"
+    r"|(?<=\\)x[0-9a-fA-F]{2}(?:\\x[0-9a-fA-F]{2})*"
+    r"|(?<=%)[0-9a-fA-F]{2}(?:%[0-9a-fA-F]{2})*"
+    r"|(?<=\\)[bfnrt/\"'`$\\]"
+    r"|(?<=&)(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos);)"
 )
 _ONE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
@@ -89,27 +91,32 @@ _ONE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 def readings(text: str) -> Iterator[tuple[str, list[int] | None]]:
     """`text`, and what it reads when the escapes in it are undone, once, twice, three times.
 
-    With each reading comes where in `text` each of its characters begins, and the end; None: where it stands.
+    With each reading comes where in `text` each of its characters begins, and the end; None: where it stands. Where
+    escapes of several kinds stand, each kind is also undone alone: one may be the secret's own.
     """
     yield text, None
+    kinds = [mark for mark in "\\%&" if mark in text]
+    for kind in kinds if len(kinds) > 1 else ():
+        reading, at = _undone(text, kind)
+        if at:
+            yield reading, at
     places: list[int] | None = None
     for _ in range(DEPTH):
-        if "\\" not in text and "%" not in text and "&" not in text:
-            return
-        undone, inner = _undone(text)
-        if len(undone) == len(text):
+        undone, inner = _undone(text, "\\%&")
+        if not inner:
             return
         places = inner if places is None else [places[i] for i in inner]
         text = undone
         yield text, places
 
 
-def _undone(text: str) -> tuple[str, list[int]]:
+def _undone(text: str, kinds: str) -> tuple[str, list[int]]:
+    """`text` without the escapes that begin with one of `kinds`, and where each character, and the end, was."""
     parts: list[str] = []
     places: list[int] = []
     end = 0
     for found in _ESCAPES.finditer(text):
-        read = _read(found)
+        read = _read(found) if found[0][0] in kinds else None
         if read is None:
             continue
         start = found.start()
@@ -120,6 +127,8 @@ def _undone(text: str) -> tuple[str, list[int]]:
             places.append(start)
             start += width
         end = found.end()
+    if not end:
+        return text, []
     parts.append(text[end:])
     places += range(end, len(text) + 1)
     return "".join(parts), places
@@ -128,18 +137,17 @@ def _undone(text: str) -> tuple[str, list[int]]:
 def _read(found: re.Match[str]) -> list[tuple[str, int]] | None:
     """The characters that an escape stands for, each with how many characters of the escape are its own."""
     whole = found[0]
-    if found["units"]:
-        units = bytes.fromhex(whole.replace("\\u", ""))
-        text = units.decode("utf-16-be", "surrogatepass")
+    if whole[1] == "u":
+        text = bytes.fromhex(whole.replace("\\u", "")).decode("utf-16-be", "surrogatepass")
         return [(c, 12 if ord(c) > 0xFFFF else 6) for c in text]
-    if found["bytes"]:
+    if whole[0] == "%" or whole[1] == "x":
         width = 3 if whole[0] == "%" else 4
         data = bytes.fromhex(re.sub(r"\\x|%", "", whole))
         try:
             return [(c, width * len(c.encode())) for c in data.decode()]
         except UnicodeDecodeError:
             return [(chr(byte), width) for byte in data]
-    if found["one"]:
-        return [(_ONE.get(found["one"], found["one"]), 2)]
+    if whole[0] == "\\":
+        return [(_ONE.get(whole[1], whole[1]), 2)]
     character = html.unescape(whole)
     return [(character, len(whole))] if len(character) == 1 else None
