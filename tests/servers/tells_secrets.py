@@ -56,7 +56,7 @@ def answer(message: Mapping[str, Any], secrets: Iterable[str]) -> dict[str, Any]
                     "inputSchema": {"type": "object", "properties": {text: {"type": "string"}}},
                     "annotations": {"readOnlyHint": True},
                 }
-                for place, text in enumerate(texts[:4])
+                for place, text in enumerate([*texts[:3], "login"])
             ]
         },
         "tools/call": {"content": [{"type": "text", "text": everything}], "structuredContent": {texts[0]: texts}},
@@ -94,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer, or accept."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        values = [v for n, v in self.headers.items() if n.startswith("X-") or n == "Authorization"]
+        values = [v for n, v in self.headers.items() if n.lower().startswith("x-") or n.lower() == "authorization"]
         secrets = [*given(), *(value.rpartition(" ")[2] for value in values)]
         reply = json.dumps(answer(body, secrets)).encode() if isinstance(body, dict) and "id" in body else b""
         self.send_response(200 if reply else 202)
