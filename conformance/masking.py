@@ -106,15 +106,15 @@ class Mask:
     """
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
-        self._spelt: list[tuple[Spelling, str]] = []
-        for value in sorted(secrets, key=len, reverse=True):
+        self._spelt: list[tuple[Spelling, str, int]] = []
+        for secret, value in enumerate(sorted(secrets, key=len, reverse=True)):
             if len(value) >= SHORTEST and not is_setting(value):
-                self._spelt += [(spelling, secrets[value]) for spelling in spellings(value)]
+                self._spelt += [(spelling, secrets[value], secret) for spelling in spellings(value)]
         self._numeric = any(_NUMBER.fullmatch(value) for value in secrets)
         self._grams: dict[str, list[tuple[int, int]]] = {}
         short: dict[str, str] = {}
         self._begun: dict[str, str] = {}
-        for number, ((text, least), name) in enumerate(self._spelt):
+        for number, ((text, least), name, _) in enumerate(self._spelt):
             for length in range(SHORTEST, min(len(text), least + 1)):
                 self._begun.setdefault(text[:length], name)
             if least < _GRAM:
@@ -196,15 +196,15 @@ class Mask:
                 yield (start, end, name) if places is None else (places[start], places[end], name)
 
     def _pieces(self, text: str) -> Iterator[Span]:
-        seen: dict[int, int] = {}
+        known: dict[int, int] = {}
         for place in self._hits(text):
             for number, inner in self._grams[text[place : place + _GRAM]]:
-                if place < seen.get(number, 0):
+                (spelling, least), name, secret = self._spelt[number]
+                if place + _GRAM <= known.get(secret, 0):
                     continue
-                (spelling, least), name = self._spelt[number]
                 start, end = _run(text, place, spelling, inner)
                 if end - start >= least:
-                    seen[number] = end
+                    known[secret] = max(end, known.get(secret, 0))
                     yield start, end, name
 
     def _hits(self, text: str) -> Iterable[int]:
@@ -241,6 +241,8 @@ def undeclared(kind: type) -> set[str]:
 
 def _run(text: str, place: int, spelling: str, inner: int) -> tuple[int, int]:
     """How far text and spelling are the same around a place that they have in common."""
+    if inner <= place and text.startswith(spelling, place - inner):
+        return place - inner, place - inner + len(spelling)
     start, before = place, inner
     while start > 0 and before > 0 and text[start - 1] == spelling[before - 1]:
         start, before = start - 1, before - 1

@@ -66,7 +66,7 @@ def answer(message: Mapping[str, Any], secrets: Iterable[str]) -> dict[str, Any]
     }
     if method in results:
         return {**reply, "result": results[str(method)]}
-    return {**reply, "error": {"code": texts[0], "message": everything, "data": {"all": texts}}}
+    return {**reply, "error": {"code": texts[0], "message": everything, "data": {texts[1]: texts[2]}}}
 
 
 def over_stdio() -> None:
@@ -81,7 +81,8 @@ def over_stdio() -> None:
         if not isinstance(message, dict) or "id" not in message:
             continue
         log = {"level": "info", "logger": secrets[0], "data": " | ".join(told(secrets))}
-        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": log}), flush=True)
+        if message.get("method") == "tools/call":
+            print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": log}), flush=True)
         print(json.dumps(answer(message, secrets)), flush=True)
         called += message.get("method") == "tools/call"
         if called == 2:
