@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from typing import NoReturn
 
 from conformance.json_files import load
 from conformance.model import Json, Target
-from conformance.secrets import confidential
+from conformance.secrets import confidential, taken_openly
 from conformance.target import why_not_runnable
 from conformance.variables import Unfilled, Variables
 from conformance.yaml_files import FileError, Lines, Place, line_of
@@ -136,7 +137,8 @@ class _Reading:
         except Unfilled as reason:
             return Server(name, Target(name=name, config=self.path), str(reason))
         cwd = _started_in(Path(self.path), target.cwd) if target.command else None
-        secrets = {**confidential(target), **variables.secrets}
+        taken = {value: name for value, name in variables.secrets.items() if not taken_openly(name, value)}
+        secrets = {**confidential(target, os.environ), **taken}
         target = replace(target, name=name, config=self.path, cwd=cwd, secrets=secrets)
         if kind == "sse":
             return Server(name, target, OLD_SSE)

@@ -38,7 +38,8 @@ class Options:
 
     `samples` and `answers` are what is tried and answered where the user knows better than the suite. `softened` are
     requirements that shall weigh less. `own` is what the user asks beside the specification. `named_by` are the words
-    of the command line that name the target, if a file describes it. `shared` means that the same options are for
+    of the command line that name the target, if a file describes it; `given` are the names of the environment and the
+    headers that the command line gives beside the file. `shared` means that the same options are for
     several targets: a tool that one of them lacks another may have. `quick` leaves out what one session cannot
     tell at once.
     """
@@ -61,6 +62,7 @@ class Options:
     fuzzing: Fuzzing = field(default_factory=Fuzzing)
     quick: bool = False
     named_by: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset()
     shared: bool = False
 
 

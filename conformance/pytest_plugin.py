@@ -88,16 +88,18 @@ class Conformance(pytest.Collector):
             "profiles": option("--mcp-profile"),
         }
         named = option("--mcp-target")
+        mask = Mask({})
         try:
             target, options = settle(said, target_file(Path(named)) if named else None)
+            mask = Mask(target.secrets)
             runner = Runner(target, options)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # of regular expressions in the server's schemas
                 for _event in runner.run():
                     pass
         except (WrongUse, UsageError) as error:
-            raise pytest.UsageError(f"mcp-conform: {_shown(str(error))}") from None
-        return Mask(target.secrets).event(runner.report())
+            raise pytest.UsageError(f"mcp-conform: {_shown(mask.text(str(error)))}") from None
+        return mask.event(runner.report())
 
 
 class RequirementItem(pytest.Item):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -14,10 +16,13 @@ from typing import TYPE_CHECKING, Any, get_args
 from conformance.answers import Given
 from conformance.client_configs import ClientConfig
 from conformance.client_configs import read as read_config
+from conformance.credentials import looks_secret
+from conformance.masking import Mask
 from conformance.model import Fuzzing, Json, Limits, Severity, Target
 from conformance.options import FailOn, Mention, Options
 from conformance.reporters.words import visible
 from conformance.requirements import load, near
+from conformance.secrets import confidential, in_settings
 from conformance.survey import CallMode, CallPolicy, Samples
 from conformance.target import StartError, parse_command
 from conformance.target_file import TargetFile, find, read
@@ -89,14 +94,16 @@ def reference(names: Iterable[str]) -> Target:
     if not transports:
         raise WrongUse("these faults do not show over the same transport")
     if transports[0] == "stdio":
-        return Target(tuple(command))
-    return Target((*command, "--transport", "http", "--port", "{port}"), "http://127.0.0.1:{port}/mcp")
+        target = Target(tuple(command))
+    else:
+        target = Target((*command, "--transport", "http", "--port", "{port}"), "http://127.0.0.1:{port}/mcp")
+    return replace(target, secrets=confidential(target, os.environ))
 
 
 def _target(said: Said, file: TargetFile) -> Target:
     """Raises WrongUse, FileError."""
-    env, secrets = file.filled("env")
-    headers, more_secrets = file.filled("headers")
+    env, taken = file.filled("env")
+    headers, more_taken = file.filled("headers")
     env |= _pairs("--env", said.get("env"), "=", "NAME=VALUE")
     headers |= _pairs("--header", said.get("headers"), ":", "NAME: VALUE")
     cwd = said.get("cwd")
@@ -107,20 +114,27 @@ def _target(said: Said, file: TargetFile) -> Target:
         command, url, where_url = _command_of(file), file.settings.get("url", ""), file.where("url")
         cwd = cwd or file.folder("cwd") or (file.path.parent if command and file is not NOTHING else None)
     if url and not url.startswith(("http://", "https://")):
-        raise WrongUse(f"{where_url}: {url!r} is no http or https URL")
+        raise WrongUse(f"{where_url}: {_told(Target(url=url), repr(url))} is no http or https URL")
     if "{port}" in url and not command:
         raise WrongUse(f"{where_url}: {{port}} stands for a free port only together with a server to start")
     if headers and not url and said.get("headers"):
         raise WrongUse("--header: only a server at a --url gets headers")
     folder = str(cwd) if cwd is not None and Path(cwd) != Path() else None
-    return Target(command, url, env, folder, headers if url else {}, secrets={**secrets, **more_secrets})
+    target = Target(command, url, env, folder, headers if url else {})
+    written = in_settings([file.settings.get(key) for key in ("tools", "prompts", "resources", "answers")])
+    return replace(target, secrets={**confidential(target, os.environ), **written, **taken, **more_taken})
+
+
+def _told(target: Target, text: str) -> str:
+    """`text` without what is secret in `target`."""
+    return Mask(confidential(target)).text(text)
 
 
 def _command(text: str, where: str) -> tuple[str, ...]:
     try:
         return parse_command(text) if text else ()
     except StartError as error:
-        raise WrongUse(f"{where}: {error}") from None
+        raise WrongUse(f"{where}: {_told(Target(('', *text.split())), str(error))}") from None
 
 
 def _command_of(file: TargetFile) -> tuple[str, ...]:
@@ -133,7 +147,12 @@ def _pairs(option: str, texts: Iterable[str] | None, separator: str, form: str) 
     for text in texts or ():
         name, found, value = text.partition(separator)
         if not found or not name.strip():
-            raise WrongUse(f"{option}: {text!r} is not of the form {form}")
+            # The rest of it, or all, may be a secret.
+            first = text.split()[0] if text.strip() else ""
+            shown = (
+                repr(first) if re.fullmatch(r"[A-Z_][A-Z0-9_]*", first) and not looks_secret(first) else "what is given"
+            )
+            raise WrongUse(f"{option}: {shown} is not of the form {form}")
         pairs[name.strip()] = value.strip() if separator == ":" else value
     return pairs
 
@@ -172,6 +191,9 @@ def _options(said: Said, file: TargetFile) -> Options:
         own=_own(said.get("cases"), file),
         fuzzing=Fuzzing(chosen("fuzz", usual.examples), chosen("fuzz-time", usual.seconds), chosen("seed", usual.seed)),
         quick=bool(said.get("quick")),
+        given=frozenset(
+            [*_pairs("--env", said.get("env"), "=", ""), *_pairs("--header", said.get("headers"), ":", "")]
+        ),
         named_by=() if file is NOTHING or said.get("server") or said.get("url") else ("--target", str(file.path)),
     )
 

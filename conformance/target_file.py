@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.data import SCHEMAS
+from conformance.masking import Mask
 from conformance.model import Json
+from conformance.secrets import in_settings, taken_openly
 from conformance.variables import PUBLIC
 from conformance.yaml_files import FileError, Lines, check, line_of, load
 
@@ -50,7 +52,7 @@ class TargetFile:
         """The map under `key` with variables replaced, and the values that came from variables: value → name.
 
         `$NAME` and `${NAME}` stand for the environment variable NAME, `$$` for a dollar sign. Raises FileError if a
-        variable is not set. HOME and others that are nobody's secret do not count as such values.
+        variable is not set. HOME and others that are nobody's secret, and plain values, do not count as such.
         """
         filled: dict[str, str] = {}
         secrets: dict[str, str] = {}
@@ -63,7 +65,7 @@ class TargetFile:
                 if variable not in os.environ:
                     what = f"the environment variable {variable} is not set; {'.'.join(place)} takes its value"
                     raise self.error(place, what)
-                if not PUBLIC.match(variable):
+                if not PUBLIC.match(variable) and not taken_openly(variable, os.environ[variable]):
                     secrets[os.environ[variable]] = variable
                 return os.environ[variable]
 
@@ -91,8 +93,18 @@ def read(path: Path) -> TargetFile:
     data, lines = load(path)
     if not isinstance(data, dict):
         raise FileError(path, 1, f"is no target file: it must hold keys such as server, not {_kind(data)}")
-    check(path, data, lines, SCHEMA)
+    _check(path, data, lines)
     return TargetFile(path, data, lines)
+
+
+def _check(path: Path, data: Json, lines: Lines) -> None:
+    """Raises FileError, which quotes what stands in the file: but no secret."""
+    try:
+        check(path, data, lines, SCHEMA)
+    except FileError as error:
+        given = [data[key] for key in ("env", "headers") if isinstance(data, dict) and isinstance(data.get(key), dict)]
+        values = {str(value): str(name) for part in given for name, value in part.items()}
+        raise FileError(error.path, error.line, Mask({**in_settings(data), **values}).text(error.what)) from None
 
 
 def _from_toml(path: Path) -> TargetFile:
@@ -109,7 +121,7 @@ def _from_toml(path: Path) -> TargetFile:
     if not isinstance(data, dict):
         raise FileError(path, 1, f"is no target file: it has no table [tool.{TABLE}]")
     lines = _toml_lines(text)
-    check(path, data, lines, SCHEMA)
+    _check(path, data, lines)
     return TargetFile(path, data, lines)
 
 

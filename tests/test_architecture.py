@@ -10,7 +10,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 LINE = [
     ["model", "revisions", "data", "yaml_files", "interrupts", "standard_streams"],
     ["json_schemas", "pointers", "yaml_text"],
-    ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
+    ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables", "spellings"],
+    ["credentials"],
     ["secrets", "process_table", "watchdog"],
     ["processes"],
     ["target"],

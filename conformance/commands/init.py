@@ -35,24 +35,27 @@ def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], o
     """Survey a server and write a target file for it, with comments; an existing file is left alone."""
     from conformance.masking import Mask
     from conformance.options import UsageError
+    from conformance.processes import adopting
     from conformance.runner import Runner
     from conformance.settings import WrongUse, settle
+    from conformance.supervision import Supervisor
     from conformance.target_file_text import Given, Misread, text_for
 
     if not (server or url):
         wrong("say which server: --server COMMAND or --url URL")
     _check(output)
     said = {"server": server, "url": url, "env": env, "headers": header, "only": ["session/survey"]}
+    mask = Mask({})
     try:
-        runner = Runner(*settle({**said, "revisions": ["newest"]}, None))
-        for _event in runner.run():
-            pass
+        target, options = settle({**said, "revisions": ["newest"]}, None)
+        mask, runner = Mask(target.secrets), Runner(target, options)
+        with adopting(), Supervisor(runner) as supervisor:
+            report = supervisor.run(lambda event: None)
     except (WrongUse, UsageError) as error:
-        wrong(str(error))
-    mask = Mask(runner.target.secrets)
+        wrong(mask.text(str(error)))
     survey = runner.survey
-    if survey is None:
-        _nothing(mask.text(runner.report().problem))
+    if survey is None or not report.complete:
+        _nothing(mask.text(report.problem) if report.complete else "interrupted")
     names = (
         tuple(text.partition("=")[0].strip() for text in env),
         tuple(text.partition(":")[0].strip() for text in header),
@@ -93,7 +96,7 @@ def _put(output: Path, text: str) -> None:
     except FileExistsError:
         wrong(f"{output} exists; nothing was written")
     except OSError as error:
-        wrong(f"{output} cannot be written: {error.strerror}")
+        _nothing(f"{output}: {error.strerror}")
     finally:
         part.unlink(missing_ok=True)
 
