@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import random
 import re
 import socket
@@ -125,6 +126,14 @@ class RunningServer:
         process, self._process = self._process, None
         if process is not None:
             process.end(0.0)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, which no proxy leads to."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def reach(url: str) -> None:

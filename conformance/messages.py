@@ -65,6 +65,11 @@ class Call:
         return (self.sent, *self.answers)
 
     @property
+    def redirected(self) -> bool:
+        """Whether it was answered by a redirect that was not followed; `lost` says why."""
+        return self.head is not None and 300 <= (self.head.status or 200) < 400 and bool(self.lost)
+
+    @property
     def done(self) -> bool:
         """Whether waiting any longer is pointless."""
         return bool(self.answers) or bool(self.lost)

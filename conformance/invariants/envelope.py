@@ -288,6 +288,9 @@ class Envelope(Watcher):
         if slow and (call.method in MAY_TAKE_LONG or self._busy(call)):
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}; --timeout gives it longer")
             return
+        if call.redirected:
+            self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}")
+            return
         if call.head is not None and (call.head.status or 200) >= 400:
             return  # refused by HTTP: no JSON-RPC answer is due
         self.ledger.broke(

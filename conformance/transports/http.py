@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import re
 import socket
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
-from conformance.listening import RunningServer, reach
+from conformance.listening import RunningServer, is_loopback, reach
 from conformance.model import Limits
-from conformance.transports import Arrival, Ended, Ending, Inbox
+from conformance.transports import Arrival, Ended, Ending, Inbox, StartError
 from conformance.transports.event_stream import EventStream
+from conformance.transports.redirects import onward, plain
+
+if TYPE_CHECKING:
+    from httpx2 import URL, Client
 
 MAX_BODY = 16 * 1024 * 1024
 MAX_IN_FLIGHT = 32
 KEEP_ALIVE = 2.0
 """Seconds that an idle connection is kept: less than the 5 s of Node and uvicorn, so that no request meets its end."""
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-REDIRECTS = (307, 308)
+HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 
 
 class HttpTransport:
     """See `conformance.transports.Transport`. `server` is ours if we started it; one that is `owned` ends with it.
 
-    `headers` go with every message, beneath its own. A redirect that keeps the method (307, 308) is followed once and
-    only on the same host; the head of each answer is told.
+    `headers` go with every message, beneath its own; they, the session's, cookies and the user in the URL are for the
+    origin of `url` alone. A redirect that keeps the method (307, 308) is followed once and only within that origin, and
+    why not where it is not; the head of each answer is told.
     """
 
     name = "http"
@@ -41,11 +45,6 @@ class HttpTransport:
         server: RunningServer | None = None,
         owned: bool = False,
     ) -> None:
-        import ssl
-
-        import httpx2
-
-        parts = urlsplit(url)
         self.url = url
         self._server = server
         self._owned = owned
@@ -59,17 +58,7 @@ class HttpTransport:
         self._workers = 0
         self._closed = False
         self._sockets: set[socket.socket] = set()
-        self._client = httpx2.Client(
-            timeout=httpx2.Timeout(None, connect=limits.start),
-            follow_redirects=False,
-            trust_env=parts.hostname not in LOOPBACK,
-            # Loading the certificates of the authorities takes longer than a whole session without them.
-            verify=parts.scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE),
-        )
-        # A message says itself what it accepts; bodies are to be seen as the server made them.
-        del self._client.headers["accept"]
-        self._client.headers.update({"Accept-Encoding": "identity", "User-Agent": "mcp-conform", **headers})
+        self._url, self._client = _client_for(url, headers, limits)
 
     def start(self) -> None:
         """Check that somebody listens. Raises StartError."""
@@ -158,7 +147,7 @@ class HttpTransport:
         while (job := self._work.get()) is not None:
             exchange, method, data, headers = job
             try:
-                reason = self._speak(exchange, self.url, method, data, headers)
+                reason = self._speak(exchange, self._url, method, data, headers)
             except Exception as error:
                 reason = self._explain(error)
             with self._changed:
@@ -166,7 +155,7 @@ class HttpTransport:
                 self._inbox.put(Ended(time.monotonic(), reason, exchange))
                 self._changed.notify_all()
 
-    def _speak(self, exchange: int, url: str, method: str, data: bytes, headers: dict[str, str]) -> str:
+    def _speak(self, exchange: int, url: URL, method: str, data: bytes, headers: dict[str, str]) -> str:
         """One request and its answer; says how the answer ended."""
         with self._client.stream(
             method, url, content=data or None, headers=headers, extensions={"trace": self._trace}
@@ -174,14 +163,14 @@ class HttpTransport:
             status = response.status_code
             answered = {name.lower(): value for name, value in response.headers.items()}
             self._put(Arrival("head", b"", time.monotonic(), exchange, status, answered))
-            location = response.url.join(answered["location"]) if "location" in answered else None
-            if status not in REDIRECTS or location is None or url != self.url or location.host != response.url.host:
+            leads, why_not = onward(url, status, answered.get("location", ""), followed=url is not self._url)
+            if leads is None:
                 if answered.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream":
                     self._stream(exchange, response, status, answered)
                 else:
                     self._body(exchange, response, status, answered)
-                return f"the HTTP answer with status {status} held no response"
-        return self._speak(exchange, str(location), method, data, headers)
+                return why_not or f"the HTTP answer with status {status} held no response"
+        return self._speak(exchange, leads, method, data, headers)
 
     def _stream(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
@@ -228,5 +217,39 @@ class HttpTransport:
         while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
             causes.append(cause)  # type: ignore[arg-type]
         if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-            return f"connection refused at {self.url}"
-        return f"the HTTP exchange with {self.url} broke off: {str(error) or type(error).__name__}"
+            return f"connection refused at {plain(self._url)}"
+        return f"the HTTP exchange with {plain(self._url)} broke off: {str(error) or type(error).__name__}"
+
+
+def _client_for(url: str, headers: Mapping[str, str], limits: Limits) -> tuple[URL, Client]:
+    """What speaks HTTP, and the URL as that understands it. Raises StartError."""
+    import ssl
+
+    import httpx2
+
+    for name, value in headers.items():
+        # Its value may be secret, and errors of the client would show it.
+        if not (HEADER.fullmatch(name) and value.isascii() and value.replace("\t", "").isprintable()):
+            raise StartError(f"the header {name!a} has characters that HTTP does not carry")
+    try:
+        parsed = httpx2.URL(url)
+        encrypted = parsed.scheme == "https"
+        client = httpx2.Client(
+            timeout=httpx2.Timeout(None, connect=limits.start),
+            follow_redirects=False,
+            # That is about proxies alone; ~/.netrc is never read.
+            trust_env=not is_loopback(parsed.host),
+            # Loading the certificates of the authorities takes longer than a whole session without them. On loopback
+            # too SSL_CERT_FILE names them.
+            verify=httpx2.create_ssl_context() if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE),
+        )
+        # A message says itself what it accepts; bodies are to be seen as the server made them.
+        del client.headers["accept"]
+        client.headers.update({"Accept-Encoding": "identity", "User-Agent": "mcp-conform", **headers})
+    except httpx2.InvalidURL as error:
+        raise StartError(f"{url!r} is no URL: {error}") from None
+    except (OSError, ValueError, ImportError) as error:
+        # A proxy that cannot be, certificates that are not there.
+        raise StartError(f"the HTTP client cannot be set up as the environment says: {error}") from None
+    return parsed, client
