@@ -99,6 +99,17 @@ class RunningServer:
             return f"something else answers at {self.url}, and {process.fate()}"
         return ""
 
+    def refuses(self) -> bool:
+        """Whether it runs and nobody listens at its URL."""
+        if self.running:
+            try:
+                socket.create_connection(_address(self.url), timeout=5).close()
+            except ConnectionRefusedError:
+                return self.running
+            except OSError:
+                pass  # it may be busy
+        return False
+
     def wait(self, seconds: float) -> bool:
         """Whether the process ends within `seconds`, or is not there."""
         return self._process is None or self._process.wait(seconds)

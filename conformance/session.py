@@ -345,12 +345,12 @@ class Session:
             if event.partial:
                 self._hear(Arrival("stdout", event.partial, event.at))
             if event.exchange is None:
-                self.ended = event
+                self.ended = self.ended or event
                 return
             self._awaited.discard(event.exchange)
-            asked = self._by_exchange.pop(event.exchange, None)
-            if asked is not None and not asked.done:
+            if (asked := self._by_exchange.pop(event.exchange, None)) is not None and not asked.done:
                 asked.lost = event.reason or "the HTTP answer held no response"
+            self._take(event.then)
 
     def _hear(self, arrival: Arrival) -> None:
         self._heard = True

@@ -96,6 +96,13 @@ class Partner:
         if fresh or not self.session.alive:
             self.renew()
         patience = self.session.limits.answer if full else self.patience
+        reply = self._alone(example, patience)
+        if reply.lost:  # the server ends sessions as it likes, which says nothing about the example
+            self.renew()
+            reply = self._alone(example, patience)
+        return reply
+
+    def _alone(self, example: Example, patience: float) -> Reply:
         if example.script:
             return self._converse(example, patience)
         if self.session.transport.name != "stdio":
@@ -266,7 +273,10 @@ class Partner:
                 # A response to something that was sent before may come late, or when it is cancelled.
                 if frame.number not in own and not (is_id(identifier) and id_key(identifier) in self._issued):
                     reply.strays.append(frame)
-        if not sentinel.answers:
+        if session.ended is not None and session.ended.lost:
+            reply.lost = True
+            _drop(session)
+        elif not sentinel.answers:
             ended = session.ended
             reply.fate = DIED if ended is not None else HUNG
             reply.why = (
@@ -324,7 +334,11 @@ class Partner:
             elif reply.call is None and isinstance(frame.message, dict) and frame.message.keys() & {"result", "error"}:
                 reply.answers.append(frame)
         reply.answers += reply.call.answers if reply.call is not None else []
-        if sentinel is None or not sentinel.answers:
+        if session.ended is not None and session.ended.lost:
+            # Where it was the sentinel that did not get through, the answer to the example counts.
+            reply.lost = sentinel is None
+            _drop(session)
+        elif sentinel is None or not sentinel.answers:
             ended = session.ended
             reply.fate = DIED if ended else HUNG
             reply.why = (

@@ -9,11 +9,13 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance.listening import RunningServer, is_loopback, reach
 from conformance.model import Limits
-from conformance.transports import Arrival, Ended, Ending, Inbox, StartError
+from conformance.transports import REFUSED, Arrival, Ended, Ending, Inbox, StartError
+from conformance.transports.ended_sessions import session_ended, turned_away
 from conformance.transports.event_stream import EventStream
 from conformance.transports.redirects import onward, plain
 
@@ -25,6 +27,40 @@ MAX_IN_FLIGHT = 32
 KEEP_ALIVE = 2.0
 """Seconds that an idle connection is kept: less than the 5 s of Node and uvicorn, so that no request meets its end."""
 HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+
+SESSION = "mcp-session-id"
+
+
+@dataclass(slots=True)
+class _Job:
+    """One exchange: what is sent, whether a connection was opened for it, whether an answer has begun."""
+
+    number: int
+    method: str
+    data: bytes
+    headers: dict[str, str]
+    connected: bool = False
+    answered: bool = False
+
+    def stale(self, error: Exception) -> bool:
+        """Whether only a connection of earlier exchanges has ended, as servers close those that are idle.
+
+        It is sent again then, as browsers do (RFC 9112, 9.3.1, lets a client that knows that it may).
+        """
+        import httpx2
+
+        broken = isinstance(error, (httpx2.ReadError, httpx2.WriteError)) or (
+            isinstance(error, httpx2.RemoteProtocolError) and "without sending a response" in str(error)
+        )
+        return broken and not self.connected and not self.answered
+
+
+class _Over(NamedTuple):
+    """How an exchange ended, for people, and, if it is the `last`, why; whether the session alone is `lost`."""
+
+    reason: str
+    last: str = ""
+    lost: bool = False
 
 
 class HttpTransport:
@@ -54,10 +90,13 @@ class HttpTransport:
         self._changed = threading.Condition()
         self._next = 0
         self._under_way: dict[int, str] = {}
-        self._work: queue.SimpleQueue[tuple[int, str, bytes, dict[str, str]] | None] = queue.SimpleQueue()
+        self._work: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._workers = 0
         self._closed = False
         self._sockets: set[socket.socket] = set()
+        self._session = ""
+        self._agreed = False
+        self._broke_off = ""
         self._url, self._client = _client_for(url, headers, limits)
 
     def start(self) -> None:
@@ -74,7 +113,7 @@ class HttpTransport:
             self._next += 1
             if not self._closed:
                 self._under_way[self._next] = method
-                self._work.put((self._next, method, data, dict(headers or {})))
+                self._work.put(_Job(self._next, method, data, dict(headers or {})))
                 if len(self._under_way) > self._workers and self._workers < MAX_IN_FLIGHT:
                     self._workers += 1
                     threading.Thread(target=self._serve, daemon=True).start()
@@ -145,32 +184,73 @@ class HttpTransport:
 
     def _serve(self) -> None:
         while (job := self._work.get()) is not None:
-            exchange, method, data, headers = job
-            try:
-                reason = self._speak(exchange, self._url, method, data, headers)
-            except Exception as error:
-                reason = self._explain(error)
+            over = self._result(job)
             with self._changed:
-                del self._under_way[exchange]
-                self._inbox.put(Ended(time.monotonic(), reason, exchange))
+                del self._under_way[job.number]
+                at = time.monotonic()
+                last = Ended(at, over.last, lost=over.lost) if over.last else None
+                self._inbox.put(Ended(at, over.reason, job.number, then=last))
                 self._changed.notify_all()
 
-    def _speak(self, exchange: int, url: URL, method: str, data: bytes, headers: dict[str, str]) -> str:
+    def _result(self, job: _Job) -> _Over:
+        """Speak until an answer has come; a connection that was kept too long is no reason to give up."""
+        first: Exception | None = None
+        while True:
+            job.connected = False
+            try:
+                return self._speak(job, self._url)
+            except Exception as error:
+                first = first or error
+                if self._closed or not job.stale(error):
+                    return self._broken(first, _refused(error))
+
+    def _broken(self, error: Exception, refuses: bool) -> _Over:
+        """What an exchange that broke off, or was not even taken, means for those that follow."""
+        reason = self._explain(error)
+        if self._closed or not refuses:
+            self._broke_off = reason
+            return _Over(reason)
+        # Who breaks off an exchange and then refuses connections has died of that one.
+        died = f"{self._broke_off}, and now it refuses connections" if self._broke_off else reason
+        return _Over(reason, died)
+
+    def _speak(self, job: _Job, url: URL) -> _Over:
         """One request and its answer; says how the answer ended."""
         with self._client.stream(
-            method, url, content=data or None, headers=headers, extensions={"trace": self._trace}
+            job.method,
+            url,
+            content=job.data or None,
+            headers=job.headers,
+            extensions={"trace": lambda event, info: self._trace(job, event, info)},
         ) as response:
             status = response.status_code
             answered = {name.lower(): value for name, value in response.headers.items()}
-            self._put(Arrival("head", b"", time.monotonic(), exchange, status, answered))
+            job.answered = True
+            if status < 300:  # before anybody hears of it and goes on
+                self._agreed = True
+                self._session = answered.get(SESSION, self._session)
+            self._put(Arrival("head", b"", time.monotonic(), job.number, status, answered))
             leads, why_not = onward(url, status, answered.get("location", ""), followed=url is not self._url)
             if leads is None:
+                body = b""
                 if answered.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream":
-                    self._stream(exchange, response, status, answered)
+                    self._stream(job.number, response, status, answered)
                 else:
-                    self._body(exchange, response, status, answered)
-                return why_not or f"the HTTP answer with status {status} held no response"
-        return self._speak(exchange, leads, method, data, headers)
+                    body = self._body(job.number, response, status, answered)
+                return self._concluded(job, status, body, why_not)
+        return self._speak(job, leads)
+
+    def _concluded(self, job: _Job, status: int, body: bytes, why_not: str) -> _Over:
+        """What an answer that has come to its end means for those that follow."""
+        sent = next((value for name, value in job.headers.items() if name.lower() == SESSION), "")
+        self._broke_off = ""
+        if why_not:
+            return _Over(why_not, why_not if self._agreed else "", lost=True)
+        if sent and sent == self._session and (why := session_ended(status, body)):
+            return _Over(why, why, lost=True)
+        if why := turned_away(status, body):
+            return _Over(why, why, lost=True)
+        return _Over(f"the HTTP answer with status {status} held no response")
 
     def _stream(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
@@ -179,7 +259,7 @@ class HttpTransport:
             for payload, omitted in events.feed(part):
                 self._put(Arrival("sse", payload, at, exchange, status, headers, omitted))
 
-    def _body(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> None:
+    def _body(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> bytes:
         body = bytearray()
         omitted = 0
         try:
@@ -190,14 +270,16 @@ class HttpTransport:
         finally:
             if body:
                 self._put(Arrival("body", bytes(body), time.monotonic(), exchange, status, headers, omitted))
+        return bytes(body)
 
     def _put(self, arrival: Arrival) -> None:
         self._inbox.put(arrival, len(arrival.data))
 
-    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+    def _trace(self, job: _Job, event: str, info: Mapping[str, Any]) -> None:
         """Keeps the sockets that the client opens, so that closing can wake whoever reads from them."""
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
+        job.connected = True
         connection = info["return_value"].get_extra_info("socket")
         with self._changed:
             self._sockets = {known for known in self._sockets if known.fileno() >= 0} | {connection}
@@ -213,12 +295,16 @@ class HttpTransport:
         # A server that dies resets its connections a moment before it is gone.
         if self._server is not None and self._server.wait(self._limits.quiet) and (fate := self._server.fate()):
             return fate
-        causes = [error]
-        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
-            causes.append(cause)  # type: ignore[arg-type]
-        if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-            return f"connection refused at {plain(self._url)}"
+        if _refused(error):
+            return f"{REFUSED} at {plain(self._url)}"
         return f"the HTTP exchange with {plain(self._url)} broke off: {str(error) or type(error).__name__}"
+
+
+def _refused(error: Exception) -> bool:
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
+        causes.append(cause)
+    return any(isinstance(cause, ConnectionRefusedError) for cause in causes)
 
 
 def _client_for(url: str, headers: Mapping[str, str], limits: Limits) -> tuple[URL, Client]:
