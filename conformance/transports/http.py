@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conformance.listening import RunningServer, is_loopback, reach
 from conformance.model import Limits
 from conformance.transports import REFUSED, Arrival, Ended, Ending, Inbox, StartError
+from conformance.transports.bounds import TooMuch, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
 from conformance.transports.event_stream import EventStream
 from conformance.transports.redirects import onward, plain
 
 if TYPE_CHECKING:
-    from httpx2 import URL, Client
+    from httpx2 import URL, Client, Response
 
 MAX_BODY = 16 * 1024 * 1024
+MAX_SAID = 4096
+MAX_HELD = 64 * 1024 * 1024
 MAX_IN_FLIGHT = 32
 KEEP_ALIVE = 2.0
 """Seconds that an idle connection is kept: less than the 5 s of Node and uvicorn, so that no request meets its end."""
@@ -97,6 +100,7 @@ class HttpTransport:
         self._session = ""
         self._agreed = False
         self._broke_off = ""
+        self._held = 0
         self._url, self._client = _client_for(url, headers, limits)
 
     def start(self) -> None:
@@ -224,7 +228,7 @@ class HttpTransport:
             extensions={"trace": lambda event, info: self._trace(job, event, info)},
         ) as response:
             status = response.status_code
-            answered = {name.lower(): value for name, value in response.headers.items()}
+            answered = kept_headers(response)
             job.answered = True
             if status < 300:  # before anybody hears of it and goes on
                 self._agreed = True
@@ -252,25 +256,48 @@ class HttpTransport:
             return _Over(why, why, lost=True)
         return _Over(f"the HTTP answer with status {status} held no response")
 
-    def _stream(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> None:
+    def _stream(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
-        for part in response.iter_bytes():
-            at = time.monotonic()
-            for payload, omitted in events.feed(part):
-                self._put(Arrival("sse", payload, at, exchange, status, headers, omitted))
+        held = 0
+        try:
+            for part in decoded(response):
+                at = time.monotonic()
+                held += len(part)
+                self._hold(len(part), "of a stream without an event")
+                for payload, omitted in events.feed(part):
+                    self._hold(-held)
+                    held = 0
+                    self._put(Arrival("sse", payload, at, exchange, status, headers, omitted))
+        finally:
+            self._hold(-held)
 
-    def _body(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> bytes:
+    def _body(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> bytes:
+        """Passes a body on; its first bytes."""
         body = bytearray()
         omitted = 0
         try:
-            for part in response.iter_bytes():
+            for part in decoded(response):
                 room = MAX_BODY - len(body)
                 body += part[:room]
+                self._hold(len(part[:room]), "of answers that were not over")
                 omitted += max(0, len(part) - room)
+                if omitted:
+                    raise TooMuch(f"an answer is longer than {MAX_BODY >> 20} MiB; the rest was not read")
         finally:
+            self._hold(-len(body))
+            start = bytes(body[:MAX_SAID])
             if body:
-                self._put(Arrival("body", bytes(body), time.monotonic(), exchange, status, headers, omitted))
-        return bytes(body)
+                data = bytes(body)
+                body.clear()  # it may be large: not to be kept twice
+                self._put(Arrival("body", data, time.monotonic(), exchange, status, headers, omitted))
+        return start
+
+    def _hold(self, size: int, what: str = "") -> None:
+        """Count what is kept of answers that are not over, in all exchanges together. Raises TooMuch."""
+        with self._changed:
+            self._held += size
+            if self._held > MAX_HELD and size > 0:
+                raise TooMuch(f"the server sent {MAX_HELD >> 20} MiB {what}; the rest was not read")
 
     def _put(self, arrival: Arrival) -> None:
         self._inbox.put(arrival, len(arrival.data))
@@ -295,6 +322,8 @@ class HttpTransport:
         # A server that dies resets its connections a moment before it is gone.
         if self._server is not None and self._server.wait(self._limits.quiet) and (fate := self._server.fate()):
             return fate
+        if isinstance(error, TooMuch):
+            return str(error)
         if _refused(error):
             return f"{REFUSED} at {plain(self._url)}"
         return f"the HTTP exchange with {plain(self._url)} broke off: {str(error) or type(error).__name__}"
