@@ -41,8 +41,10 @@ def remote(mode: str) -> Iterator[str]:
     command = (sys.executable, str(SERVER), "{port}", *mode.split())
     server = RunningServer(Target(command, "http://127.0.0.1:{port}/mcp"), Limits())
     server.start()
-    yield server.url
-    server.end()
+    try:
+        yield server.url
+    finally:
+        server.end()
 
 
 def verdicts(report: dict[str, Any], verdict: str) -> dict[str, str]:
