@@ -258,6 +258,8 @@ class Connections:
         if own_process:
             return self._start_server()
         with self._starting:
+            if self._shared is not None and self._shared.refuses():
+                self._shared.end()  # it lives and does not listen any more
             if self._shared is None or not self._shared.running:
                 self._shared = self._start_server()
             return self._shared

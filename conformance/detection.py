@@ -257,4 +257,6 @@ def untestable(failed: list[Attempt]) -> str:
         return fatal.reason
     if len(failed) > 1 and all(tried.silent for tried in failed):
         return f"the server answers neither initialize nor server/discover: {failed[0].lost}"
+    if len({tried.reason for tried in failed}) == 1:
+        return failed[0].reason
     return "; ".join(f"{tried.revision.date}: {tried.reason}" for tried in failed[:2])

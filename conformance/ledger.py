@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from conformance.model import Finding, Frame, Kind, Severity, Tally
 
 MAX_FINDINGS_EACH = 5
 """Findings kept for one requirement in one unit; further ones only raise the count of the last."""
+
+
+class Mark(NamedTuple):
+    """What a ledger held at one moment."""
+
+    findings: tuple[Finding, ...]
+    tested: dict[str, set[str]]
+    open: dict[str, str]
+    blocked: dict[str, str]
+    absent: dict[str, str]
 
 
 class Ledger:
@@ -117,6 +128,23 @@ class Ledger:
             self.tested.pop(finding.requirement, None)
             self.inconclusive(finding.requirement, f"it happened once and did not come back: {finding.actual}")
         self.findings = kept
+
+    def mark(self) -> Mark:
+        """What is written down so far, for `unlearn`."""
+        tested = {requirement: set(cases) for requirement, cases in self.tested.items()}
+        return Mark(tuple(self.findings), tested, dict(self.open), dict(self.blocked), dict(self.absent))
+
+    def unlearn(self, mark: Mark, keeps: Callable[[Finding], bool]) -> None:
+        """Forget what was written down since `mark`, but for new findings that `keeps` is true of."""
+        if self.sealed:
+            return
+        known = {finding.kind for finding in mark.findings}
+        kept = [finding for finding in self.findings if finding.kind not in known and keeps(finding)]
+        self.findings = [*mark.findings, *kept]
+        self.tested = {requirement: set(cases) for requirement, cases in mark.tested.items()}
+        for finding in kept:
+            self.tested.setdefault(finding.requirement, set()).add(finding.case)
+        self.open, self.blocked, self.absent = dict(mark.open), dict(mark.blocked), dict(mark.absent)
 
     def led_to(self, finding: Finding) -> tuple[Frame, ...]:
         """All that was said in the session up to the last frame that proves `finding`, as far as it was kept."""

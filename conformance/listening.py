@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import random
 import re
 import socket
@@ -98,6 +99,17 @@ class RunningServer:
             return f"something else answers at {self.url}, and {process.fate()}"
         return ""
 
+    def refuses(self) -> bool:
+        """Whether it runs and nobody listens at its URL."""
+        if self.running:
+            try:
+                socket.create_connection(_address(self.url), timeout=5).close()
+            except ConnectionRefusedError:
+                return self.running
+            except OSError:
+                pass  # it may be busy
+        return False
+
     def wait(self, seconds: float) -> bool:
         """Whether the process ends within `seconds`, or is not there."""
         return self._process is None or self._process.wait(seconds)
@@ -125,6 +137,14 @@ class RunningServer:
         process, self._process = self._process, None
         if process is not None:
             process.end(0.0)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, which no proxy leads to."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def reach(url: str) -> None:

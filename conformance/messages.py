@@ -26,12 +26,19 @@ class How(TypedDict, total=False):
     headers: Mapping[str, str]
 
 
+ROOM = 2 * 1024 * 1024
+"""Bytes of notifications that are kept for one call: a flood of them must not fill our memory."""
+AT_LEAST = 200
+"""Bytes that each notification counts for, however short it is."""
+
+
 @dataclass(slots=True, eq=False)
 class Call:
     """One request of ours and what came of it.
 
     `lost` says why no answer can come any more, "" while one can. `answers` are all responses with its id, so a
-    second one is not lost. `notifications` arrived between the request and its first answer.
+    second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM bytes of
+    them.
     """
 
     id: Json
@@ -44,6 +51,13 @@ class Call:
     lost: str = ""
     excused: bool = False
     counted: bool = False
+    room: int = ROOM
+
+    def hear(self, notification: Frame) -> None:
+        """A notification came while the call was under way."""
+        if self.room > 0:
+            self.room -= max(AT_LEAST, len(notification.data))
+            self.notifications.append(notification)
 
     @property
     def response(self) -> Json:
@@ -64,6 +78,11 @@ class Call:
     def proof(self) -> tuple[Frame, ...]:
         """The request and its answers."""
         return (self.sent, *self.answers)
+
+    @property
+    def redirected(self) -> bool:
+        """Whether it was answered by a redirect that was not followed; `lost` says why."""
+        return self.head is not None and 300 <= (self.head.status or 200) < 400 and bool(self.lost)
 
     @property
     def done(self) -> bool:

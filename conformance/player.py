@@ -169,6 +169,8 @@ class _Player:
         elif status is not None and status >= 400:
             why = f"{step.method} is refused with HTTP status {status} and no JSON-RPC response"
             self.bench.ledger.inconclusive(expectation.requirement, why)
+        elif call is not None and call.redirected:
+            self.bench.ledger.inconclusive(expectation.requirement, f"{call.method}: {call.lost}")
         elif step.illegal and not self.session.alive:
             raise Stop(self.session.ended.reason if self.session.ended else "the session is closed", blocked=True)
         elif step.illegal:

@@ -126,7 +126,10 @@ class Runner:
         from conformance import __version__
 
         runs = tuple(self._conclude(state) for state in self._states)
-        diagnosis, hint = of_problem(self._problem) if self._problem else ("", "")
+        lost = [reason for state in self._states for reason in state.lost]
+        gone = next((state.gone for state in self._states if state.gone), "")
+        problem = self._problem or (f"not all could be tested: {gone}" if gone else "")
+        diagnosis, hint = of_problem(problem) if problem else ("", "")
         report = Report(
             target=self.target,
             version=__version__,
@@ -135,8 +138,8 @@ class Runner:
             complete=self._complete,
             runs=runs,
             exit=0,
-            notes=tuple(self._notes),
-            problem=self._problem,
+            notes=(*self._notes, *([f"{len(lost)} times a case met this: {lost[0]}"] if lost else [])),
+            problem=problem,
             diagnosis=diagnosis,
             hint=hint,
             counts=counts(runs),

@@ -41,7 +41,7 @@ class Era(Protocol):
 
 
 class Session:
-    """See the module. Used by one thread; the transport has threads of its own.
+    """Used by one thread; the transport has threads of its own.
 
     `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
     `slow_tools` are those that took so long that they are not worth another call.
@@ -350,12 +350,12 @@ class Session:
             if event.partial:
                 self._hear(Arrival("stdout", event.partial, event.at))
             if event.exchange is None:
-                self.ended = event
+                self.ended = self.ended or event
                 return
             self._awaited.discard(event.exchange)
-            asked = self.requests.by_exchange.pop(event.exchange, None)
-            if asked is not None and not asked.done:
+            if (asked := self.requests.by_exchange.pop(event.exchange, None)) is not None and not asked.done:
                 asked.lost = event.reason or "the HTTP answer held no response"
+            self._take(event.then)
 
     def _hear(self, arrival: Arrival) -> None:
         self._heard = True
@@ -406,7 +406,7 @@ class Session:
                 self._answer(message)
             else:
                 for waiting in self.pending:
-                    waiting.notifications.append(frame)
+                    waiting.hear(frame)
             return
         call = self.requests.answered_by(message.get("id"), not self.opened and frame.channel == "stdout")
         response = "result" in message or "error" in message

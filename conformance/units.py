@@ -14,7 +14,7 @@ from conformance.connections import Connections
 from conformance.invariants import Invariant
 from conformance.invariants.wire import SuiteError
 from conformance.ledger import Ledger
-from conformance.model import Fuzzing, Json
+from conformance.model import Finding, Fuzzing, Json
 from conformance.player import play
 from conformance.probes import Bench, Probe
 from conformance.profiles.checks import Seen
@@ -23,10 +23,13 @@ from conformance.profiles.rules import Rule
 from conformance.revisions import BY_DATE, Revision
 from conformance.session import NotSpoken, Session
 from conformance.survey import CallPolicy, Samples, Survey, take
-from conformance.transports import StartError
+from conformance.transports import REFUSED, StartError
 
 OPENING, SURVEY, CLOSING = "session/opening", "session/survey", "session/closing"
 """What frames belong to that no case asked for; may be named like cases."""
+
+MOST_IN_VAIN = 8
+"""Cases in a row in which the server ended the session twice, and at once: then it is no server to talk to."""
 
 SESSION_CASES = (OPENING, SURVEY, CLOSING)
 
@@ -36,6 +39,8 @@ class State:
     """What is known about one run while it goes on; shared by its units.
 
     `ledgers` are those of all units, finished or not. `startup` is how long the first answer took, in seconds.
+    `lost` are the reasons why sessions were ended by the server, `in_vain` counts the cases in a row that were ended so
+    twice. `gone` is why nothing can be tested any more: too many of those, or a server that we did not start is away.
     """
 
     revision: Revision
@@ -51,6 +56,9 @@ class State:
     seconds: dict[str, float] = field(default_factory=dict)
     spent: float = 0.0
     blocked_by: str = ""
+    lost: list[str] = field(default_factory=list)
+    gone: str = ""
+    in_vain: int = 0
     main: Stage | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -89,6 +97,12 @@ class Stage:
         self.took = time.monotonic() - began
         return self.took
 
+    @property
+    def lost(self) -> str:
+        """Why the session is over though no message of ours did that, "" if that is not so."""
+        ended = self.session.ended
+        return ended.reason if ended is not None and (ended.lost or ended.reason.startswith(REFUSED)) else ""
+
     def close(self) -> None:
         """Close the session and let the invariants judge its end. Idempotent."""
         if self.session.ending is not None:
@@ -97,10 +111,21 @@ class Stage:
             self.enter(CLOSING)
         self.session.close(self.hurried)
         self._connections.release(self.session)
+        known = self.ledger.mark() if self.lost else None
         for invariant in self._watching:
             invariant.finish()
+        if known is not None:
+            self.ledger.unlearn(known, said)
         if self.ledger.findings:
             self.ledger.histories.append(tuple(self.session.trace))
+
+
+def said(finding: Finding) -> bool:
+    """Whether a finding rests on a message of the server, and not on silence or on what HTTP refused."""
+    last = finding.frames[-1] if finding.frames else None
+    if finding.confirmed is not None:
+        return True  # a campaign has put it to the test again, in sessions of its own
+    return last is not None and last.origin == "target" and last.message is not None and (last.status or 200) < 300
 
 
 Report = Callable[[str, str, float], None]
@@ -126,7 +151,12 @@ class Workshop:
     def survey(self, state: State, stage: Stage) -> Survey:
         """Take the survey on an open stage, and judge it by the rules for clients."""
         stage.enter(SURVEY)
+        known = stage.ledger.mark()
         survey = take(stage.session, state.policy, state.samples)
+        if stage.lost:
+            stage.ledger.unlearn(known, said)
+            state.lost.append(stage.lost)
+            survey = self._survey_again(state) or survey
         stage.session.header_arguments = survey.header_arguments
         if self.rules:
             target = self.connections.target
@@ -136,6 +166,17 @@ class Workshop:
                 Seen(stage.session, survey, stage.took, given, lambda: self._bare(state.revision)),
                 stage.ledger,
             )
+        return survey
+
+    def _survey_again(self, state: State) -> Survey | None:
+        """In a new session, for the server has ended the other one meanwhile."""
+        try:
+            other = self.stage(state.revision, {}, Ledger(), own_process=False)
+            other.open()
+            survey = take(other.session, state.policy, state.samples)
+            other.close()
+        except (NotSpoken, StartError):
+            return None
         return survey
 
     @contextmanager
@@ -179,9 +220,33 @@ class _Unit:
         self.state = state
         self.stage = stage
         self.ledger = stage.ledger if stage is not None else Ledger()
+        self._opened = stage is not None
+        """Whether the server could be reached when it was last tried."""
 
     def play(self, case: Case) -> str:
+        """Play a case; how it ended. If the server ends the session meanwhile, as it may, once more in a new one."""
         before = _marks(self.ledger)
+        known = self.ledger.mark() if self.state.transport == "http" else None
+        lost = self._attempt(case)
+        if not lost:
+            self.state.in_vain = 0
+        elif known is not None:
+            self.ledger.unlearn(known, said)
+            self.state.lost.append(lost)
+            if not case.harmful:
+                lost = self._attempt(case)
+            self.state.in_vain = self.state.in_vain + 1 if lost and self._in_vain() else 0
+            if self.state.in_vain >= MOST_IN_VAIN:
+                self.state.gone = lost
+            if lost:
+                self.ledger.unlearn(known, said)
+                self._block(case, lost)
+        if not case.shares:
+            self.close()
+        return _outcome(before, _marks(self.ledger))
+
+    def _attempt(self, case: Case) -> str:
+        """Play it once; why a session was lost meanwhile, if one was."""
         others: list[Stage] = []
         try:
             stage = self._ready(case)
@@ -192,6 +257,8 @@ class _Unit:
             stage.session.judge()
         except (NotSpoken, StartError) as reason:
             self._block(case, f"the server could not be reached again: {reason}")
+            if not self._opened and not self.workshop.connections.target.command:
+                self.state.gone = str(reason)
         except SuiteError as error:
             self._break(case, f"mcp-conform sent something wrong: {error}")
         except Exception:  # whatever goes wrong in a case is our bug and must not end the run
@@ -199,9 +266,13 @@ class _Unit:
         finally:
             for other in others:
                 other.close()
-        if not case.shares:
-            self.close()
-        return _outcome(before, _marks(self.ledger))
+        stages = others if self.stage is None else [self.stage, *others]
+        return next((each.lost for each in stages if each.lost), "")
+
+    def _in_vain(self) -> bool:
+        """Whether the session that was lost had brought nothing but its opening."""
+        trace = self.stage.session.trace if self.stage is not None else ()
+        return sum(f.origin == "target" and f.message is not None and (f.status or 200) < 300 for f in trace) < 2
 
     def close(self) -> None:
         if self.stage is not None:
@@ -216,6 +287,7 @@ class _Unit:
         if self.stage is not None and self.stage.session.alive and not self.stage.session.deaf:
             return self.stage
         self.close()
+        self._opened = False
         self.ledger.case = OPENING
         # A client with capabilities looks at what tools change: no other session may change it meanwhile.
         own = case.isolation == "process" or case.harmful or (case.shares and bool(case.client))
@@ -223,6 +295,8 @@ class _Unit:
         self.stage = stage
         if case.open:
             stage.open()
+            self.state.gone = ""
+        self._opened = True
         return stage
 
     def _bench(self, stage: Stage, others: list[Stage]) -> Bench:

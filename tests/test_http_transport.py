@@ -351,14 +351,91 @@ def test_a_redirect_that_keeps_the_method_is_followed_and_told(connect: Connect,
 
 @pytest.mark.parametrize(
     ("status", "location"),
-    [(b"302 Found", b"/mcp/"), (b"307 Temporary Redirect", b"http://elsewhere.invalid/"), (b"308 Lost", b"")],
+    [(b"302 Found", b"/mcp/"), (b"307 Temporary Redirect", b"http://elsewhere.invalid/")],
 )
 def test_other_redirects_are_told_and_not_followed(connect: Connect, status: bytes, location: bytes) -> None:
-    line = b"\r\nLocation: " + location if location else b""
-    transport = connect((EMPTY % status).replace(b"\r\n\r\n", line + b"\r\n\r\n"))
+    transport = connect((EMPTY % status).replace(b"\r\n\r\n", b"\r\nLocation: " + location + b"\r\n\r\n"))
     transport.send(b"{}")
     assert arrival(transport).status == int(status[:3])
-    assert end(transport).reason == f"the HTTP answer with status {int(status[:3])} held no response"
+    assert end(transport).reason.startswith(f"the server redirects to http://{'127' if b'mcp' in location else 'else'}")
+
+
+def test_a_redirect_to_nowhere_is_an_answer_like_others(connect: Connect) -> None:
+    transport = connect(EMPTY % b"308 Lost")
+    transport.send(b"{}")
+    assert arrival(transport).status == 308
+    assert end(transport).reason == "the HTTP answer with status 308 held no response"
+
+
+def test_a_connection_that_the_server_closed_while_it_was_idle_is_replaced(connect: Connect) -> None:
+    heard: list[bytes] = []
+
+    def answer(to: socket.socket, request: bytes) -> None:
+        heard.append(request)
+        to.sendall(json(b"1"))
+        to.shutdown(socket.SHUT_RDWR)
+
+    transport = connect(answer)
+    for number in range(1, 6):
+        transport.send(b"%d" % number)
+        assert exchange(transport) == [("head", b""), ("body", b"1")]
+    assert {request.partition(b"\r\n\r\n")[2] for request in heard} == {b"1", b"2", b"3", b"4", b"5"}
+
+
+def test_a_server_that_breaks_off_each_exchange_is_asked_once_more_at_most(connect: Connect) -> None:
+    heard: list[bytes] = []
+
+    def answer(to: socket.socket, request: bytes) -> None:
+        heard.append(request)
+        if request.endswith(b"good"):
+            to.sendall(json(b"1"))
+        else:
+            to.shutdown(socket.SHUT_RDWR)
+
+    transport = connect(answer)
+    transport.send(b"good")
+    exchange(transport)
+    transport.send(b"bad")
+    assert "broke off" in end(transport).reason
+    assert len(heard) <= 3
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "over"),
+    [
+        (404, b"", True),
+        (404, b"<h1>Not Found</h1>", True),
+        (404, b'{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}', True),
+        (404, b'{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}', False),
+        (400, b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}', True),
+        (400, b"Session not found", True),
+        (400, b"Unknown session", True),
+        (400, b'{"error":"session has expired"}', True),
+        (400, b"Session abc doesn't exist", True),
+        (400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}', False),
+        (400, b"", False),
+        (403, b"session expired", False),
+        (500, b"no such session", False),
+        (200, b"session not found", False),
+    ],
+)
+def test_what_says_that_a_session_is_over(connect: Connect, status: int, body: bytes, over: bool) -> None:
+    def answer(to: socket.socket, request: bytes) -> None:
+        name, told = (b"Mcp-Session-Id: abc\r\n", b"200 OK") if request.endswith(b"open") else (b"", b"%d X" % status)
+        to.sendall(json(b"1" if name else body).replace(b"200 OK\r\n", told + b"\r\n" + name))
+
+    transport = connect(answer)
+    transport.send(b"open")
+    exchange(transport)
+    for named, ends in (("made-up", False), ("abc", over)):
+        transport.send(b"{}", {"Mcp-Session-Id": named})
+        while isinstance(event := transport.receive(PATIENCE), Arrival):
+            pass
+        assert isinstance(event, Ended)
+        assert (event.then is not None) == ends
+        if event.then is not None:
+            assert event.then.exchange is None and event.then.lost
+            assert event.then.reason.startswith(f"the server has ended the session (HTTP status {status}")
 
 
 def test_a_proxy_of_the_environment_is_not_asked_for_loopback(

@@ -95,7 +95,10 @@ def refusal(method: str, call: Call) -> str:
         return f"{method} is answered by error {error.get('code')}: {str(error.get('message', ''))[:200]}"
     if call.answers:
         return f"{method} is answered by a result that is no object"
+    if call.redirected:
+        return call.lost
     if call.head is not None and call.head.status is not None:
         kind = call.head.headers.get("content-type", "no content")
-        return f"{method} is answered by HTTP status {call.head.status} ({kind}) without a JSON-RPC response"
+        why = "" if not call.lost or call.lost.startswith("the HTTP answer with") else f": {call.lost}"
+        return f"{method} is answered by HTTP status {call.head.status} ({kind}) without a JSON-RPC response{why}"
     return f"{method} is not answered: {call.lost}"

@@ -197,6 +197,8 @@ class _Player:
 
     def _breaches(self, example: Example, reply: Reply) -> list[Breach | str]:
         """What the campaign and the invariants say."""
+        if reply.lost:
+            return []
         found: list[Breach | str] = [self.campaign.judge(example, reply)]
         for f in reply.findings:
             proof = f.frames if reply.sent in f.frames else (reply.sent, *f.frames)

@@ -54,7 +54,7 @@ class Reply:
     `call` is the request, if it is one as far as we can tell; `answers` are all responses to it. `fate` is one of DIED,
     HUNG, SWALLOWED, or empty if the target is as well as before, and `why` says how that was seen. `findings` are those
     of the invariants. `frames` are all that went over the wire. A script has several `calls`; `strays` are responses to
-    none.
+    none. `lost` means that the server ended the session meanwhile, so that nothing is known.
     """
 
     sent: Frame
@@ -67,6 +67,7 @@ class Reply:
     frames: tuple[Frame, ...] = ()
     calls: list[Call] = field(default_factory=list)
     strays: list[Frame] = field(default_factory=list)
+    lost: bool = False
 
     @property
     def message(self) -> Json:

@@ -109,14 +109,19 @@ class Partner:
             self.renew()
         full = full and self._in_vain < FULL_WAITS
         patience = self.session.limits.answer if full else self.patience
-        if example.script:
-            reply = self._converse(example, patience)
-        elif self.session.transport.name != "stdio":
-            reply = self._exchange(example, patience)
-        else:
-            reply = self._send([example], patience)[0]
+        reply = self._alone(example, patience)
+        if reply.lost:  # the server ends sessions as it likes, which says nothing about the example
+            self.renew()
+            reply = self._alone(example, patience)
         self._in_vain += full and not reply.answers
         return reply
+
+    def _alone(self, example: Example, patience: float) -> Reply:
+        if example.script:
+            return self._converse(example, patience)
+        if self.session.transport.name != "stdio":
+            return self._exchange(example, patience)
+        return self._send([example], patience)[0]
 
     def repeat(self, lines: Sequence[bytes]) -> None:
         """Say all that again to a fresh server, whatever it answers. Raises Tired, NotSpoken, StartError."""
@@ -282,7 +287,10 @@ class Partner:
                 # A response to something that was sent before may come late, or when it is cancelled.
                 if frame.number not in own and not (is_id(identifier) and id_key(identifier) in self._issued):
                     reply.strays.append(frame)
-        if not sentinel.answers:
+        if session.ended is not None and session.ended.lost:
+            reply.lost = True
+            _drop(session)
+        elif not sentinel.answers:
             ended = session.ended
             reply.fate = DIED if ended is not None else HUNG
             reply.why = (
@@ -340,7 +348,11 @@ class Partner:
             elif reply.call is None and isinstance(frame.message, dict) and frame.message.keys() & {"result", "error"}:
                 reply.answers.append(frame)
         reply.answers += reply.call.answers if reply.call is not None else []
-        if sentinel is None or not sentinel.answers:
+        if session.ended is not None and session.ended.lost:
+            # Where it was the sentinel that did not get through, the answer to the example counts.
+            reply.lost = sentinel is None
+            _drop(session)
+        elif sentinel is None or not sentinel.answers:
             ended = session.ended
             reply.fate = DIED if ended else HUNG
             reply.why = (

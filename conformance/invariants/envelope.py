@@ -10,6 +10,7 @@ from conformance.ledger import Ledger
 from conformance.messages import is_id
 from conformance.model import Frame, Json, Severity
 from conformance.session import MAY_TAKE_LONG, Call, Session, id_key
+from conformance.transports import REFUSED
 
 VALID = "jsonrpc/valid-messages"
 VERSION = "jsonrpc/version-member"
@@ -303,6 +304,9 @@ class Envelope(Watcher):
         if slow and (call.method in MAY_TAKE_LONG or self._busy(call)):
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}; --timeout gives it longer")
             return
+        if call.redirected or call.lost.startswith(REFUSED):
+            self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}")
+            return  # it was not taken at all
         if call.head is not None and (call.head.status or 200) >= 400:
             return  # refused by HTTP: no JSON-RPC answer is due
         self.ledger.broke(

@@ -29,6 +29,8 @@ def answered(bench: Bench, call: Call, *requirements: str) -> bool:
         if status is not None and 400 <= status < 500:
             why = f"{call.method} is refused with HTTP status {status} and no JSON-RPC response"
             bench.ledger.inconclusive(requirement, why)
+        elif call.redirected:
+            bench.ledger.inconclusive(requirement, f"{call.method}: {call.lost}")
         elif any(_misdirected(frame, call) for frame in bench.session.since(call.sent.number)):
             bench.ledger.block(requirement, "jsonrpc/response-id-echoed")
         elif not bench.session.alive:

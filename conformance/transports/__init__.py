@@ -14,7 +14,10 @@ from typing import NamedTuple, Protocol
 
 from conformance.target import StartError
 
-__all__ = ["Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport"]
+REFUSED = "connection refused"
+"""How the reason begins when a message was not even taken."""
+
+__all__ = ["REFUSED", "Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport"]
 
 
 class Arrival(NamedTuple):
@@ -39,12 +42,16 @@ class Ended:
     """Nothing more will come: on stdout (`exchange` is None), or for one HTTP exchange.
 
     `reason` is for people: "the server exited with code 1", "connection refused". `partial` is an unfinished last line.
+    `lost` means that only the session is over, and nothing is wrong with that: a client would begin a new one. `then`
+    is the end of everything that comes with the end of this exchange.
     """
 
     at: float
     reason: str
     exchange: int | None = None
     partial: bytes = b""
+    lost: bool = False
+    then: Ended | None = None
 
 
 @dataclass(frozen=True, slots=True)

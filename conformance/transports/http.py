@@ -4,31 +4,74 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import re
 import socket
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from conformance.listening import RunningServer, reach
+from conformance.listening import RunningServer, is_loopback, reach
 from conformance.model import Limits
-from conformance.transports import Arrival, Ended, Ending, Inbox
+from conformance.transports import REFUSED, Arrival, Ended, Ending, Inbox, StartError
+from conformance.transports.bounds import TooMuch, decoded, kept_headers
+from conformance.transports.ended_sessions import session_ended, turned_away
 from conformance.transports.event_stream import EventStream
+from conformance.transports.redirects import onward, plain
+
+if TYPE_CHECKING:
+    from httpx2 import URL, Client, Response
 
 MAX_BODY = 16 * 1024 * 1024
+MAX_SAID = 4096
+MAX_HELD = 64 * 1024 * 1024
 MAX_IN_FLIGHT = 32
 KEEP_ALIVE = 2.0
 """Seconds that an idle connection is kept: less than the 5 s of Node and uvicorn, so that no request meets its end."""
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-REDIRECTS = (307, 308)
+HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+
+SESSION = "mcp-session-id"
+
+
+@dataclass(slots=True)
+class _Job:
+    """One exchange: what is sent, whether a connection was opened for it, whether an answer has begun."""
+
+    number: int
+    method: str
+    data: bytes
+    headers: dict[str, str]
+    connected: bool = False
+    answered: bool = False
+
+    def stale(self, error: Exception) -> bool:
+        """Whether only a connection of earlier exchanges has ended, as servers close those that are idle.
+
+        It is sent again then, as browsers do (RFC 9112, 9.3.1, lets a client that knows that it may).
+        """
+        import httpx2
+
+        broken = isinstance(error, (httpx2.ReadError, httpx2.WriteError)) or (
+            isinstance(error, httpx2.RemoteProtocolError) and "without sending a response" in str(error)
+        )
+        return broken and not self.connected and not self.answered
+
+
+class _Over(NamedTuple):
+    """How an exchange ended, for people, and, if it is the `last`, why; whether the session alone is `lost`."""
+
+    reason: str
+    last: str = ""
+    lost: bool = False
 
 
 class HttpTransport:
     """See `conformance.transports.Transport`. `server` is ours if we started it; one that is `owned` ends with it.
 
-    `headers` go with every message, beneath its own. A redirect that keeps the method (307, 308) is followed once and
-    only on the same host; the head of each answer is told.
+    `headers` go with every message, beneath its own; they, the session's, cookies and the user in the URL are for the
+    origin of `url` alone. A redirect that keeps the method (307, 308) is followed once and only within that origin, and
+    why not where it is not; the head of each answer is told.
     """
 
     name = "http"
@@ -41,11 +84,6 @@ class HttpTransport:
         server: RunningServer | None = None,
         owned: bool = False,
     ) -> None:
-        import ssl
-
-        import httpx2
-
-        parts = urlsplit(url)
         self.url = url
         self._server = server
         self._owned = owned
@@ -55,21 +93,15 @@ class HttpTransport:
         self._changed = threading.Condition()
         self._next = 0
         self._under_way: dict[int, str] = {}
-        self._work: queue.SimpleQueue[tuple[int, str, bytes, dict[str, str]] | None] = queue.SimpleQueue()
+        self._work: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._workers = 0
         self._closed = False
         self._sockets: set[socket.socket] = set()
-        self._client = httpx2.Client(
-            timeout=httpx2.Timeout(None, connect=limits.start),
-            follow_redirects=False,
-            trust_env=parts.hostname not in LOOPBACK,
-            # Loading the certificates of the authorities takes longer than a whole session without them.
-            verify=parts.scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE),
-        )
-        # A message says itself what it accepts; bodies are to be seen as the server made them.
-        del self._client.headers["accept"]
-        self._client.headers.update({"Accept-Encoding": "identity", "User-Agent": "mcp-conform", **headers})
+        self._session = ""
+        self._agreed = False
+        self._broke_off = ""
+        self._held = 0
+        self._url, self._client = _client_for(url, headers, limits)
 
     def start(self) -> None:
         """Check that somebody listens. Raises StartError."""
@@ -85,7 +117,7 @@ class HttpTransport:
             self._next += 1
             if not self._closed:
                 self._under_way[self._next] = method
-                self._work.put((self._next, method, data, dict(headers or {})))
+                self._work.put(_Job(self._next, method, data, dict(headers or {})))
                 if len(self._under_way) > self._workers and self._workers < MAX_IN_FLIGHT:
                     self._workers += 1
                     threading.Thread(target=self._serve, daemon=True).start()
@@ -156,59 +188,125 @@ class HttpTransport:
 
     def _serve(self) -> None:
         while (job := self._work.get()) is not None:
-            exchange, method, data, headers = job
-            try:
-                reason = self._speak(exchange, self.url, method, data, headers)
-            except Exception as error:
-                reason = self._explain(error)
+            over = self._result(job)
             with self._changed:
-                del self._under_way[exchange]
-                self._inbox.put(Ended(time.monotonic(), reason, exchange))
+                del self._under_way[job.number]
+                at = time.monotonic()
+                last = Ended(at, over.last, lost=over.lost) if over.last else None
+                self._inbox.put(Ended(at, over.reason, job.number, then=last))
                 self._changed.notify_all()
 
-    def _speak(self, exchange: int, url: str, method: str, data: bytes, headers: dict[str, str]) -> str:
+    def _result(self, job: _Job) -> _Over:
+        """Speak until an answer has come; a connection that was kept too long is no reason to give up."""
+        first: Exception | None = None
+        while True:
+            job.connected = False
+            try:
+                return self._speak(job, self._url)
+            except Exception as error:
+                first = first or error
+                if self._closed or not job.stale(error):
+                    return self._broken(first, _refused(error))
+
+    def _broken(self, error: Exception, refuses: bool) -> _Over:
+        """What an exchange that broke off, or was not even taken, means for those that follow."""
+        reason = self._explain(error)
+        if self._closed or not refuses:
+            self._broke_off = reason
+            return _Over(reason)
+        # Who breaks off an exchange and then refuses connections has died of that one.
+        died = f"{self._broke_off}, and now it refuses connections" if self._broke_off else reason
+        return _Over(reason, died)
+
+    def _speak(self, job: _Job, url: URL) -> _Over:
         """One request and its answer; says how the answer ended."""
         with self._client.stream(
-            method, url, content=data or None, headers=headers, extensions={"trace": self._trace}
+            job.method,
+            url,
+            content=job.data or None,
+            headers=job.headers,
+            extensions={"trace": lambda event, info: self._trace(job, event, info)},
         ) as response:
             status = response.status_code
-            answered = {name.lower(): value for name, value in response.headers.items()}
-            self._put(Arrival("head", b"", time.monotonic(), exchange, status, answered))
-            location = response.url.join(answered["location"]) if "location" in answered else None
-            if status not in REDIRECTS or location is None or url != self.url or location.host != response.url.host:
+            answered = kept_headers(response)
+            job.answered = True
+            if status < 300:  # before anybody hears of it and goes on
+                self._agreed = True
+                self._session = answered.get(SESSION, self._session)
+            self._put(Arrival("head", b"", time.monotonic(), job.number, status, answered))
+            leads, why_not = onward(url, status, answered.get("location", ""), followed=url is not self._url)
+            if leads is None:
+                body = b""
                 if answered.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream":
-                    self._stream(exchange, response, status, answered)
+                    self._stream(job.number, response, status, answered)
                 else:
-                    self._body(exchange, response, status, answered)
-                return f"the HTTP answer with status {status} held no response"
-        return self._speak(exchange, str(location), method, data, headers)
+                    body = self._body(job.number, response, status, answered)
+                return self._concluded(job, status, body, why_not)
+        return self._speak(job, leads)
 
-    def _stream(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> None:
+    def _concluded(self, job: _Job, status: int, body: bytes, why_not: str) -> _Over:
+        """What an answer that has come to its end means for those that follow."""
+        sent = next((value for name, value in job.headers.items() if name.lower() == SESSION), "")
+        self._broke_off = ""
+        if why_not:
+            return _Over(why_not, why_not if self._agreed else "", lost=True)
+        if sent and sent == self._session and (why := session_ended(status, body)):
+            return _Over(why, why, lost=True)
+        if why := turned_away(status, body):
+            return _Over(why, why, lost=True)
+        return _Over(f"the HTTP answer with status {status} held no response")
+
+    def _stream(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
-        for part in response.iter_bytes():
-            at = time.monotonic()
-            for payload, omitted in events.feed(part):
-                self._put(Arrival("sse", payload, at, exchange, status, headers, omitted))
+        held = 0
+        try:
+            for part in decoded(response):
+                at = time.monotonic()
+                held += len(part)
+                self._hold(len(part), "of a stream without an event")
+                for payload, omitted in events.feed(part):
+                    self._hold(-held)
+                    held = 0
+                    self._put(Arrival("sse", payload, at, exchange, status, headers, omitted))
+        finally:
+            self._hold(-held)
 
-    def _body(self, exchange: int, response: Any, status: int, headers: dict[str, str]) -> None:
+    def _body(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> bytes:
+        """Passes a body on; its first bytes."""
         body = bytearray()
         omitted = 0
         try:
-            for part in response.iter_bytes():
+            for part in decoded(response):
                 room = MAX_BODY - len(body)
                 body += part[:room]
+                self._hold(len(part[:room]), "of answers that were not over")
                 omitted += max(0, len(part) - room)
+                if omitted:
+                    raise TooMuch(f"an answer is longer than {MAX_BODY >> 20} MiB; the rest was not read")
         finally:
+            self._hold(-len(body))
+            start = bytes(body[:MAX_SAID])
             if body:
-                self._put(Arrival("body", bytes(body), time.monotonic(), exchange, status, headers, omitted))
+                data = bytes(body)
+                body.clear()  # it may be large: not to be kept twice
+                self._put(Arrival("body", data, time.monotonic(), exchange, status, headers, omitted))
+        return start
+
+    def _hold(self, size: int, what: str = "") -> None:
+        """Count what is kept of answers that are not over, in all exchanges together. Raises TooMuch."""
+        with self._changed:
+            self._held += size
+            if self._held > MAX_HELD and size > 0:
+                raise TooMuch(f"the server sent {MAX_HELD >> 20} MiB {what}; the rest was not read")
 
     def _put(self, arrival: Arrival) -> None:
         self._inbox.put(arrival, len(arrival.data))
 
-    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+    def _trace(self, job: _Job, event: str, info: Mapping[str, Any]) -> None:
         """Keeps the sockets that the client opens, so that closing can wake whoever reads from them."""
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
+        job.connected = True
         connection = info["return_value"].get_extra_info("socket")
         with self._changed:
             self._sockets = {known for known in self._sockets if known.fileno() >= 0} | {connection}
@@ -224,9 +322,49 @@ class HttpTransport:
         # A server that dies resets its connections a moment before it is gone.
         if self._server is not None and self._server.wait(self._limits.quiet) and (fate := self._server.fate()):
             return fate
-        causes = [error]
-        while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
-            causes.append(cause)  # type: ignore[arg-type]
-        if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-            return f"connection refused at {self.url}"
-        return f"the HTTP exchange with {self.url} broke off: {str(error) or type(error).__name__}"
+        if isinstance(error, TooMuch):
+            return str(error)
+        if _refused(error):
+            return f"{REFUSED} at {plain(self._url)}"
+        return f"the HTTP exchange with {plain(self._url)} broke off: {str(error) or type(error).__name__}"
+
+
+def _refused(error: Exception) -> bool:
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
+        causes.append(cause)
+    return any(isinstance(cause, ConnectionRefusedError) for cause in causes)
+
+
+def _client_for(url: str, headers: Mapping[str, str], limits: Limits) -> tuple[URL, Client]:
+    """What speaks HTTP, and the URL as that understands it. Raises StartError."""
+    import ssl
+
+    import httpx2
+
+    for name, value in headers.items():
+        # Its value may be secret, and errors of the client would show it.
+        if not (HEADER.fullmatch(name) and value.isascii() and value.replace("\t", "").isprintable()):
+            raise StartError(f"the header {name!a} has characters that HTTP does not carry")
+    try:
+        parsed = httpx2.URL(url)
+        encrypted = parsed.scheme == "https"
+        client = httpx2.Client(
+            timeout=httpx2.Timeout(None, connect=limits.start),
+            follow_redirects=False,
+            # That is about proxies alone; ~/.netrc is never read.
+            trust_env=not is_loopback(parsed.host),
+            # Loading the certificates of the authorities takes longer than a whole session without them. On loopback
+            # too SSL_CERT_FILE names them.
+            verify=httpx2.create_ssl_context() if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE),
+        )
+        # A message says itself what it accepts; bodies are to be seen as the server made them.
+        del client.headers["accept"]
+        client.headers.update({"Accept-Encoding": "identity", "User-Agent": "mcp-conform", **headers})
+    except httpx2.InvalidURL as error:
+        raise StartError(f"{url!r} is no URL: {error}") from None
+    except (OSError, ValueError, ImportError) as error:
+        # A proxy that cannot be, certificates that are not there.
+        raise StartError(f"the HTTP client cannot be set up as the environment says: {error}") from None
+    return parsed, client
