@@ -1,0 +1,168 @@
+"""Runs mcp-conform against every bad server and every fault, and tells what that cost. See README.md beside this file.
+
+Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from hostile.measure import MB, Outcome, run, server_options
+from hostile.registry import Target, load
+
+from conformance.settings import faults
+
+LEAST = 60.0
+"""Seconds that no run has to be quicker than."""
+TIMES = 6.0
+"""How much longer than the sound server's a run may take."""
+MEMORY = 300 * MB
+SLOWEST = 10
+
+Row = dict[str, Any]
+CLASSES: dict[str, Callable[[Row, float], bool]] = {
+    "not ended": lambda row, bound: row["ended"] != "by itself",
+    "not even by Ctrl-C": lambda row, bound: row["ended"] == "by SIGKILL",
+    "too slow": lambda row, bound: row["seconds"] > bound,
+    "too much memory": lambda row, bound: row["memory"] > MEMORY,
+    "left processes": lambda row, bound: bool(row["processes"]),
+    "left files": lambda row, bound: bool(row["files"]),
+    "broken": lambda row, bound: row["broken"] > 0,
+    "traceback": lambda row, bound: row["traceback"],
+    "reports": lambda row, bound: row["ended"] == "by itself" and bool(row["reports"]),
+    "status": lambda row, bound: row["ended"] == "by itself" and row["status"] not in row["statuses"],
+}
+"""What may be wrong with a run, given the bound in seconds."""
+
+
+def _target_options(target: Target) -> tuple[list[str], tuple[int, ...]]:
+    return server_options(target), target.statuses
+
+
+def _fault_options(row: Row) -> tuple[list[str], tuple[int, ...]]:
+    words = [sys.executable, "-m", "conformance.reference", "--fault", row["name"]]
+    if "stdio" in row["transports"]:
+        return ["--server", shlex.join(words)], (0, 1, 3)
+    command = shlex.join([*words, "--transport", "http"])
+    return ["--server", f"{command} --port {{port}}", "--url", "http://127.0.0.1:{port}/mcp"], (0, 1, 3)
+
+
+def _chosen(given: argparse.Namespace) -> Iterator[tuple[str, list[str], tuple[int, ...]]]:
+    """Name, options and allowed exit statuses of each run."""
+    if given.faults:
+        yield "sound", ["--server", shlex.join([sys.executable, "-m", "conformance.reference"])], (0,)
+        for row in faults():
+            if _matches(given.targets, row["name"], row["area"]):
+                yield row["name"], *_fault_options(row)
+        return
+    for target in load().values():
+        if target.name == "sound" or _matches(given.targets, target.name, target.kind):
+            if given.short and target.variation:
+                continue
+            yield target.name, *_target_options(target)
+
+
+def _matches(patterns: list[str], *names: str) -> bool:
+    return not patterns or any(fnmatch(name, pattern) for name in names for pattern in patterns)
+
+
+def classes(row: Row, bound: float) -> list[str]:
+    """What is wrong with a run, "ok" if nothing."""
+    return [name for name, found in CLASSES.items() if found(row, bound)] or ["ok"]
+
+
+def _line(row: Row, bound: float) -> str:
+    status = "-" if row["status"] is None else row["status"]
+    figures = f"{row['seconds']:7.1f} s {status:>3} {row['memory'] / MB:6.0f} MB"
+    left = f"{len(row['processes']):3} {len(row['files']):3} {row['broken']:3}"
+    ended = "" if row["ended"] == "by itself" else f" [{row['ended']}]"
+    wrong = ", ".join(classes(row, bound))
+    said = ascii(row["said"][:110])[1:-1]
+    return f"{figures} {left}  {row['name']:44} {wrong}{ended}: {said}"
+
+
+def _table(rows: list[Row], bound: float) -> list[str]:
+    """The figures as lines of text."""
+    by_time = sorted(rows, key=lambda row: row["seconds"])
+    lines = ["   time   status  memory  processes, files left, broken  name  what is wrong: what is said first"]
+    lines += [_line(row, bound) for row in by_time]
+    lines += ["", f"The {SLOWEST} slowest:"]
+    lines += [f"{row['seconds']:7.1f} s  {row['name']}" for row in by_time[-SLOWEST:][::-1]]
+    lines += ["", f"{len(rows)} runs; too slow is above {bound:.0f} s, too much memory above {MEMORY // MB} MB."]
+    totals = dict.fromkeys(("ok", *CLASSES), 0)
+    for row in rows:
+        for name in classes(row, bound):
+            totals[name] += 1
+    return lines + [f"{number:5} {name}" for name, number in totals.items()]
+
+
+def _compared(old: dict[str, Any], rows: list[Row], bound: float) -> list[str]:
+    """What is other than in an earlier run."""
+    before = {row["name"]: row for row in old["rows"]}
+    lines = ["", "Compared with the earlier run:"]
+    both = [(before[row["name"]], row) for row in rows if row["name"] in before]
+    for was, row in both:
+        then, now = ", ".join(classes(was, old["bound"])), ", ".join(classes(row, bound))
+        if then != now:
+            lines.append(f"  {row['name']:44} {then} -> {now}")
+    for name, unit in (("seconds", 1.0), ("memory", MB)):
+        sums = [sum(side[name] for side in sides) / unit for sides in zip(*both, strict=True)] or [0, 0]
+        lines.append(f"  sum of {name}: {sums[0]:.0f} -> {sums[1]:.0f}")
+    return lines
+
+
+def main() -> int:
+    """Print the table; 1 if anything is wrong with any run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--faults", action="store_true", help="the faults of the reference server instead")
+    parser.add_argument("--targets", action="append", default=[], metavar="PATTERN", help="only these names or kinds")
+    parser.add_argument("--short", action="store_true", help="leave out what is much like another target")
+    parser.add_argument("--limit", type=float, default=120, metavar="SECONDS", help="Ctrl-C after this time (120)")
+    parser.add_argument("--memory", type=float, default=4, metavar="GB", help="kill what takes more (4)")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at once (1)")
+    parser.add_argument("--revision", action="append", default=[], help="handed to mcp-conform")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--compare", type=Path, help="the file of an earlier run")
+    given = parser.parse_args()
+    more = [word for revision in given.revision for word in ("--revision", revision)]
+
+    def measured(one: tuple[str, list[str], tuple[int, ...]]) -> Row:
+        name, options, statuses = one
+        with tempfile.TemporaryDirectory(prefix="broken-", ignore_cleanup_errors=True) as folder:
+            memory = int(given.memory * 1000 * MB)
+            outcome: Outcome = run(name, [*options, *more], Path(folder) / "run", given.limit, memory)
+        return {**outcome.as_json(), "statuses": list(statuses)}
+
+    first, *others = _chosen(given)
+    rows = [measured(first)]
+    bound = max(LEAST, TIMES * rows[0]["seconds"])
+    with ThreadPoolExecutor(given.jobs) as pool:
+        for row in pool.map(measured, others):
+            rows.append(row)
+            print(_line(row, bound), file=sys.stderr, flush=True)
+            _write(given.json, rows, bound)
+    _write(given.json, rows, bound)
+    print("\n".join(_table(rows, bound)))
+    if given.compare:
+        print("\n".join(_compared(json.loads(given.compare.read_text()), rows, bound)))
+    return any(classes(row, bound) != ["ok"] for row in rows)
+
+
+def _write(file: Path | None, rows: list[Row], bound: float) -> None:
+    if file is not None:
+        file.write_text(json.dumps({"bound": bound, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
