@@ -8,11 +8,13 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from fnmatch import fnmatch
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +68,20 @@ def _chosen(given: argparse.Namespace) -> Iterator[tuple[str, list[str], tuple[i
             if _matches(given.targets, row["name"], row["area"]):
                 yield row["name"], *_fault_options(row)
         return
-    for target in load().values():
+    for target in _in_turns() if given.mixed else load().values():
         if target.name == "sound" or _matches(given.targets, target.name, target.kind):
             if given.short and target.variation:
                 continue
             yield target.name, *_target_options(target)
+
+
+def _in_turns() -> Iterator[Target]:
+    """All targets, one of each kind, then another one of each."""
+    kinds: dict[str, list[Target]] = {}
+    for target in load().values():
+        kinds.setdefault(target.kind, []).append(target)
+    for some in zip_longest(*kinds.values()):
+        yield from (target for target in some if target is not None)
 
 
 def _matches(patterns: list[str], *names: str) -> bool:
@@ -84,7 +95,7 @@ def classes(row: Row, bound: float) -> list[str]:
 
 def _line(row: Row, bound: float) -> str:
     status = "-" if row["status"] is None else row["status"]
-    figures = f"{row['seconds']:7.1f} s {status:>3} {row['memory'] / MB:6.0f} MB"
+    figures = f"{row['seconds']:7.1f} s {row.get('cpu', 0):6.1f} s {status:>3} {row['memory'] / MB:6.0f} MB"
     left = f"{len(row['processes']):3} {len(row['files']):3} {row['broken']:3}"
     ended = "" if row["ended"] == "by itself" else f" [{row['ended']}]"
     wrong = ", ".join(classes(row, bound))
@@ -95,7 +106,9 @@ def _line(row: Row, bound: float) -> str:
 def _table(rows: list[Row], bound: float) -> list[str]:
     """The figures as lines of text."""
     by_time = sorted(rows, key=lambda row: row["seconds"])
-    lines = ["   time   status  memory  processes, files left, broken  name  what is wrong: what is said first"]
+    lines = [
+        "   time   our CPU  status  memory  processes, files left, broken  name  what is wrong: what is said first"
+    ]
     lines += [_line(row, bound) for row in by_time]
     lines += ["", f"The {SLOWEST} slowest:"]
     lines += [f"{row['seconds']:7.1f} s  {row['name']}" for row in by_time[-SLOWEST:][::-1]]
@@ -116,8 +129,8 @@ def _compared(old: dict[str, Any], rows: list[Row], bound: float) -> list[str]:
         then, now = ", ".join(classes(was, old["bound"])), ", ".join(classes(row, bound))
         if then != now:
             lines.append(f"  {row['name']:44} {then} -> {now}")
-    for name, unit in (("seconds", 1.0), ("memory", MB)):
-        sums = [sum(side[name] for side in sides) / unit for sides in zip(*both, strict=True)] or [0, 0]
+    for name, unit in (("seconds", 1.0), ("cpu", 1.0), ("memory", MB)):
+        sums = [sum(side.get(name, 0) for side in sides) / unit for sides in zip(*both, strict=True)] or [0, 0]
         lines.append(f"  sum of {name}: {sums[0]:.0f} -> {sums[1]:.0f}")
     return lines
 
@@ -128,6 +141,7 @@ def main() -> int:
     parser.add_argument("--faults", action="store_true", help="the faults of the reference server instead")
     parser.add_argument("--targets", action="append", default=[], metavar="PATTERN", help="only these names or kinds")
     parser.add_argument("--short", action="store_true", help="leave out what is much like another target")
+    parser.add_argument("--mixed", action="store_true", help="the kinds in turns, so that a part of a run is a sample")
     parser.add_argument("--limit", type=float, default=120, metavar="SECONDS", help="Ctrl-C after this time (120)")
     parser.add_argument("--memory", type=float, default=4, metavar="GB", help="kill what takes more (4)")
     parser.add_argument("--jobs", type=int, default=1, help="runs at once (1)")
@@ -147,12 +161,18 @@ def main() -> int:
     first, *others = _chosen(given)
     rows = [measured(first)]
     bound = max(LEAST, TIMES * rows[0]["seconds"])
-    with ThreadPoolExecutor(given.jobs) as pool:
-        for row in pool.map(measured, others):
-            rows.append(row)
-            print(_line(row, bound), file=sys.stderr, flush=True)
-            _write(given.json, rows, bound)
     _write(given.json, rows, bound)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ThreadPoolExecutor(given.jobs) as pool:
+        running = [pool.submit(measured, one) for one in others]
+        try:
+            for done in as_completed(running):
+                rows.append(done.result())
+                print(_line(rows[-1], bound), file=sys.stderr, flush=True)
+                _write(given.json, rows, bound)
+        except KeyboardInterrupt:
+            print("interrupted: what runs is waited for", file=sys.stderr, flush=True)
+            pool.shutdown(cancel_futures=True)
     print("\n".join(_table(rows, bound)))
     if given.compare:
         print("\n".join(_compared(json.loads(given.compare.read_text()), rows, bound)))

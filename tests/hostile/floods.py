@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Payload = Callable[[int], bytes]
 
-OUR_FAULT = "(?i)stdout|flood|without end|more than|too (much|many)"
+OUR_FAULT = "(?i)stdout carries|flood|without end|more than|too (much|many)"
 """What a sentence that names a flood says, in one way or another."""
 
 

@@ -11,6 +11,9 @@ from hostile.base import HERE, Refused, change
 from hostile.registry import add, target, vary
 
 TYPE_CHECKING = False
+VERSION = "(?im)the server answers with (?!-)|protocolVersion|does not exist|is no revision"
+NO_ANSWER = "(?i)no answer|not answer|answers neither|unanswered"
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -41,7 +44,7 @@ for _name, _version in UNKNOWN.items():
         f"Says {_version!r} as protocolVersion, whatever it is asked for.",
         _says(_version),
         statuses=(1, 3),
-        says="(?i)version",
+        says=VERSION,
     )
 for _number, _wrong in enumerate(WRONG):
     add(
@@ -49,14 +52,14 @@ for _number, _wrong in enumerate(WRONG):
         f"Says {_wrong!r} as protocolVersion.",
         _says(_wrong),
         statuses=(1, 3),
-        says="(?i)version",
+        says=VERSION,
     )
 add(
     "version-2026-07-28-in-a-handshake",
     "Says 2026-07-28, which has no handshake, as protocolVersion.",
     _says("2026-07-28"),
     statuses=(1, 3),
-    says="(?i)version|2026-07-28",
+    says=VERSION,
 )
 add(
     "version-absent",
@@ -65,7 +68,7 @@ add(
         server, "initialize", "", {"capabilities": {}, "serverInfo": {"name": "hostile", "version": "1"}}
     ),
     statuses=(1, 3),
-    says="(?i)version",
+    says=VERSION,
 )
 
 
@@ -124,9 +127,9 @@ def _starts_late(seconds: float) -> Callable[[Server], None]:
 
 
 add("initialize-takes-5-s", "Takes 5 s for initialize.", _comes_late(5), statuses=(0, 3))
-add("initialize-takes-40-s", "Takes 40 s for initialize.", _comes_late(40), statuses=(0, 3), says="(?i)answer")
+add("initialize-takes-40-s", "Takes 40 s for initialize.", _comes_late(40), statuses=(0, 3), says=NO_ANSWER)
 add("starts-in-5-s", "Takes 5 s before it reads.", _starts_late(5), statuses=(0, 3))
-add("starts-in-40-s", "Takes 40 s before it reads.", _starts_late(40), statuses=(0, 3), says="(?i)answer")
+add("starts-in-40-s", "Takes 40 s before it reads.", _starts_late(40), statuses=(0, 3), says=NO_ANSWER)
 
 
 @target(statuses=(0, 3))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Rewrite = Callable[[Message, Message], Any]
 
-WRONG_ID = r"(?i)\bid\b"
+WRONG_ID = r"(?im)^violation +jsonrpc/|repeat the id|id that no request has|without an id|id null|an id of another"
 
 
 def _rewriting(rewrite: Rewrite, *, from_start: bool = False) -> Callable[[Server], None]:

@@ -23,6 +23,7 @@ from typing import Any
 
 from hostile.registry import Target
 
+PROGRAM = (sys.executable, "-m", "conformance")
 BAD = Path(__file__).resolve().parent.parent / "bad_servers.py"
 MB = 1_000_000
 PAUSE = 0.1
@@ -45,6 +46,8 @@ class Outcome:
     status: int | None = None
     ended: str = "by itself"
     """Or: by Ctrl-C in N s; by SIGKILL; by SIGKILL, for its memory."""
+    cpu: float = 0.0
+    """Seconds of CPU time of our main process, which mean something on a busy machine too."""
     memory: int = 0
     traceback: bool = False
     broken: int = 0
@@ -82,7 +85,7 @@ def run(name: str, options: Sequence[str], scratch: Path, limit: float, memory: 
     began = time.monotonic()
     with (scratch / "printed").open("wb") as printed:
         process = subprocess.Popen(
-            [sys.executable, "-m", "conformance", *options, *reports],
+            [*PROGRAM, *options, *reports],
             cwd=scratch / "work",
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -114,6 +117,7 @@ def _watch(process: subprocess.Popen[bytes], outcome: Outcome, end: float, memor
     while process.poll() is None:
         used, seen = _memory(process.pid, seen)
         outcome.memory = max(outcome.memory, used)
+        outcome.cpu = _cpu(process.pid) or outcome.cpu
         now = time.monotonic()
         if outcome.memory > memory or _available() < SPARE:
             outcome.ended = "by SIGKILL, for its memory"
@@ -142,6 +146,11 @@ def _memory(main: int, seen: set[int]) -> tuple[int, set[int]]:
     high = _kilobytes(status, b"VmHWM") * 1024
     now = _kilobytes(status, b"VmRSS") * 1024
     return max(high, now + sum(_share(pid) for pid in workers & seen)), workers
+
+
+def _cpu(pid: int) -> float:
+    fields = _file(pid, "stat").rpartition(b")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if len(fields) > 12 else 0.0
 
 
 def _workers(pid: int) -> Iterator[int]:

@@ -6,6 +6,7 @@ import sys
 import time
 
 from hostile import bounds
+from hostile.processes import LEFT, start_daemon
 from hostile.registry import TARGETS, add, target, vary
 
 TYPE_CHECKING = False
@@ -129,8 +130,14 @@ def _head(lines: bytes, body: bytes = b"") -> Post:
     return post
 
 
-def _nothing(exchange: Exchange, _request: Message, _reply: Any) -> None:
-    exchange.close_connection = True
+def _bytes(data: bytes) -> Post:
+    """Write bytes and close the connection."""
+
+    def post(exchange: Exchange, _request: Message, _reply: Any) -> None:
+        exchange.close_connection = True
+        exchange.raw(data)
+
+    return post
 
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -150,13 +157,13 @@ for _name, _what, _post in (
     ("huge-chunk", "a chunk of 2^60 bytes", _head(_OK + b"Transfer-Encoding: chunked", b"1000000000000000\r\n{}")),
     ("unknown-encoding", "an encoding that does not exist", _head(_OK + b"Content-Encoding: zip42", b"{}")),
     ("bad-gzip", "what says that it is gzip and is not", _head(_OK + b"Content-Encoding: gzip", b"{}")),
-    ("garbage", "bytes that are no HTTP", lambda exchange, _request, _reply: exchange.raw(b"\x16\x03\x01\x02" * 20)),
-    ("ssh", "the greeting of SSH", lambda exchange, _request, _reply: exchange.raw(b"SSH-2.0-OpenSSH_9.6\r\n")),
+    ("garbage", "bytes that are no HTTP", _bytes(b"\x16\x03\x01\x02" * 20)),
+    ("ssh", "the greeting of SSH", _bytes(b"SSH-2.0-OpenSSH_9.6\r\n")),
     ("status-999", "the status 999", _head(b"HTTP/1.1 999 Odd\r\nContent-Length: 0")),
     ("status-100", "the status 100 and nothing else", _head(b"HTTP/1.1 100 Continue")),
     ("status-204", "the status 204", _head(b"HTTP/1.1 204 No Content")),
     ("empty-body", "200 and an empty body", _head(_OK + b"Content-Length: 0")),
-    ("nothing", "nothing, and closes the connection", _nothing),
+    ("nothing", "nothing, and closes the connection", _bytes(b"")),
     ("redirect-to-itself", "a redirect to itself", _head(b"HTTP/1.1 307 No\r\nLocation: /mcp\r\nContent-Length: 0")),
     (
         "redirect-to-file",
@@ -194,16 +201,15 @@ for _name, _what, _post in (
 @target(**HTTP)
 def http_gzip_bomb(_server: Any) -> None:
     """Answers tools/list with 1 MB of gzip that holds 1 GB of blanks."""
-    import gzip
-    import io
+    import zlib
 
-    packed = io.BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=6) as file:
-        for _ in range(1000):
-            file.write(b" " * 1_000_000)
+    blanks, packer = b" " * 1_000_000, zlib.compressobj(9, zlib.DEFLATED, 31)
+    first = packer.compress(blanks) + packer.flush(zlib.Z_FULL_FLUSH)
+    again = packer.compress(blanks) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = first + again * 1000
 
     def post(exchange: Exchange, _request: Message, _reply: Any) -> None:
-        exchange.whole(200, packed.getvalue(), Content_Encoding="gzip")
+        exchange.whole(200, packed, Content_Encoding="gzip")
 
     _posting(post, "tools/list")(_server)
 
@@ -214,7 +220,7 @@ def http_never_answers(_server: Any) -> None:
     _posting(lambda exchange, request, reply: bounds.wait(), "tools/list")(_server)
 
 
-@target(**{**HTTP, "statuses": (3, 1), "says": "(?i)answer"})
+@target(**{**HTTP, "statuses": (3, 1), "says": "(?i)no answer|not answer|answers neither"})
 def http_never_answers_at_all(_server: Any) -> None:
     """Takes requests and never answers any."""
     _posting(lambda exchange, request, reply: bounds.wait())(_server)
@@ -298,7 +304,7 @@ def _sessions(name: str, lasts: int) -> Play:
 
 add("http-session-lost-at-once", "Forgets each session at once (404).", _sessions("s-N", 0), **HTTP)
 add("http-session-lost-after-5", "Forgets each session after five requests (404).", _sessions("s-N", 5), **HTTP)
-add("http-session-id-of-100-kb", "Gives sessions ids of 20 kB.", _sessions("s-N" + "x" * 20_000, 10**6), **HTTP)
+add("http-session-id-of-20-kb", "Gives sessions ids of 20 kB.", _sessions("s-N" + "x" * 20_000, 10**6), **HTTP)
 add(
     "http-session-id-odd",
     "Gives sessions ids with letters that no header may have.",
@@ -332,7 +338,6 @@ for _name in (
     "lone-surrogate-in-tool",
     "ids-null",
     "errors-with-ids-none",
-    "never-answers-tools-call",
     "wrong-at-random-always",
     "version-1.0",
 ):
@@ -347,7 +352,7 @@ for _name in (
     )
 
 
-@target(**{**HTTP, "statuses": (3,), "says": "(?i)connect|listen|port|exited"})
+@target(**{**HTTP, "statuses": (3,), "says": "(?i)refused|listen(s|ed)? |could not be reached"})
 def http_never_listens(_server: Any) -> None:
     """Runs and listens nowhere."""
     bounds.wait()
@@ -386,11 +391,9 @@ def http_writes_to_stdout(_server: Any) -> None:
     _serve(_web())
 
 
-@target(**{**HTTP, "statuses": (0, 1), "says": "(?i)process"})
+@target(**{**HTTP, "statuses": (0, 1), "says": LEFT})
 def http_daemon(_server: Any) -> None:
     """Serves, and leaves a daemon behind."""
-    from hostile.processes import start_daemon
-
     start_daemon()
     _serve(_web())
 

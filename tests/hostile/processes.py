@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hostile.base import Server
 
-LEFT = "(?i)process"
+LEFT = "(?i)leaves? (a )?process|process(es)? (was|were) left|left behind"
 """What is said of a server that leaves processes behind."""
 
 

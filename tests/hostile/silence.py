@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from hostile.base import Message, Server
 
-NO_ANSWER = "(?i)(no|not|never|without|un)[ -]?answer|did not|silen"
-GONE = "(?i)exited with code 9|died|ended"
+NO_ANSWER = "(?i)(no|not|never|without an|un) ?answer|did not return"
+GONE = "(?i)exited with code 9"
 KINDS = (
     "ping",
     "tools/list",
