@@ -203,9 +203,8 @@ vary(
     "floods",
     """
     flood-newlines-start flood-letters-start flood-pings-start flood-newlines-initialize
-    flood-big-messages-initialize flood-roots-initialize flood-sampling-initialize flood-stray-answers-initialize
-    flood-log-messages-call flood-progress-call flood-elicitation-call flood-letters-call flood-newlines-end
-    flood-pings-end flood-log-messages-beside flood-pings-beside stderr-without-end stderr-after-the-end
+    flood-big-messages-initialize flood-roots-initialize flood-log-messages-call flood-elicitation-call
+    flood-newlines-end flood-log-messages-beside flood-pings-beside stderr-without-end
     answers-each-request-a-thousand-times asks-for-each-answer
     """,
 )

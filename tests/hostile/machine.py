@@ -210,8 +210,7 @@ def tells_its_environment(server: Server) -> None:
 vary(
     "machine",
     """
-    sends-sigint-start sends-sigterm-initialize sends-sigstop-initialize sends-sighup-call stops-itself
-    stops-itself-at-the-end segmentation-fault killed-at-once writes-to-the-terminal busy-when-idle never-blocks
-    ignores-every-signal
+    sends-sigint-start sends-sigterm-initialize sends-sigstop-initialize stops-itself stops-itself-at-the-end
+    segmentation-fault killed-at-once writes-to-the-terminal never-blocks ignores-every-signal
     """,
 )

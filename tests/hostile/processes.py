@@ -279,8 +279,8 @@ def stopped_daemon(server: Server) -> None:
 vary(
     "processes",
     """
-    daemon daemon-with-pipes daemon-that-ignores-signals child-in-session-of-its-own daemon-for-each-request
-    daemon-at-sigterm daemon-without-environment daemon-that-is-never-the-same serves-from-a-daemon
-    serves-from-a-deaf-daemon starts-anew-what-is-killed twenty-children stopped-daemon
+    daemon daemon-that-ignores-signals daemon-for-each-request daemon-at-sigterm daemon-without-environment
+    daemon-that-is-never-the-same serves-from-a-daemon serves-from-a-deaf-daemon starts-anew-what-is-killed
+    twenty-children
     """,
 )

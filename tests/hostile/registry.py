@@ -86,6 +86,7 @@ KINDS = (
     "text",
     "processes",
     "silence",
+    "tasks",
     "ids",
     "handshakes",
     "machine",

@@ -7,7 +7,7 @@ import sys
 import time
 
 from hostile import bounds
-from hostile.base import TOOLS, Refused, in_turn, then
+from hostile.base import in_turn, then
 from hostile.registry import add, target, vary
 
 TYPE_CHECKING = False
@@ -319,90 +319,12 @@ def half_an_answer(server: Server) -> None:
     server.before["tools/list"] = half
 
 
-TASK = {
-    "taskId": "t1",
-    "status": "working",
-    "createdAt": "2025-11-25T10:00:00Z",
-    "lastUpdatedAt": "2025-11-25T10:00:00Z",
-    "ttl": 60_000,
-    "pollInterval": 100,
-}
-
-
-def _tasks(server: Server) -> None:
-    """Has tasks that work for ever."""
-    server.capabilities = {
-        **server.capabilities,
-        "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
-    }
-    server.tools = [{**tool, "execution": {"taskSupport": "optional"}} for tool in TOOLS]
-    plain, made = server.methods["tools/call"], [0]
-
-    def call(params: Message) -> Any:
-        if "task" not in params:
-            return plain(params)
-        made[0] += 1
-        return {"task": {**TASK, "taskId": f"t{made[0]}"}}
-
-    def get(params: Message) -> Any:
-        name = params.get("taskId")
-        if not isinstance(name, str) or name not in {f"t{n + 1}" for n in range(made[0])}:
-            raise Refused(-32602, "no such task")
-        return {**TASK, "taskId": name}
-
-    server.methods |= {
-        "tools/call": call,
-        "tasks/get": get,
-        "tasks/cancel": get,
-        "tasks/list": lambda _params: {"tasks": [{**TASK, "taskId": f"t{n + 1}"} for n in range(made[0])]},
-    }
-
-
-@target(statuses=(0, 1))
-def tasks_that_never_end(server: Server) -> None:
-    """Has tasks that work for ever, and whose result is never given."""
-    _tasks(server)
-    server.methods["tasks/result"] = server.methods["tasks/get"]
-    server.edit = lambda request, reply: None if request["method"] == "tasks/result" and "result" in reply else reply
-
-
-@target()
-def tasks_that_hang(server: Server) -> None:
-    """Has tasks that work for ever, and hangs when their result is asked for."""
-    _tasks(server)
-    server.methods["tasks/result"] = lambda _params: bounds.wait()
-
-
-@target()
-def tasks_without_end(server: Server) -> None:
-    """Lists tasks on pages without end."""
-    _tasks(server)
-    server.methods["tasks/result"] = server.methods["tasks/get"]
-    pages = [0]
-
-    def page(_params: Message) -> Message:
-        pages[0] += 1
-        return {"tasks": [{**TASK, "taskId": f"p{pages[0]}"}], "nextCursor": str(pages[0])}
-
-    server.methods["tasks/list"] = page
-
-
-@target()
-def tasks_to_poll_in_a_year(server: Server) -> None:
-    """Has tasks that are to be asked for once a year, and live as long."""
-    _tasks(server)
-    server.methods["tasks/result"] = server.methods["tasks/get"]
-    TASK.update(pollInterval=31_536_000_000, ttl=10**30)
-
-
 vary(
     "silence",
     """
-    never-answers-ping never-answers-tools-list never-answers-tools-call never-answers-resources-read
-    never-answers-completion-complete hangs-in-ping hangs-in-tools-call hangs-in-prompts-get
-    hangs-on-unknown-methods hangs-on-bad-json hangs-on-cancellation answers-late calls-take-long
-    answers-after-the-next answers-in-reverse drops-every-second-request answers-only-at-the-end dies-at-request-1
-    dies-at-request-2 dies-at-request-5 dies-at-request-20 dies-at-random dies-in-each-call stops-reading
-    closes-its-input closes-its-output half-an-answer tasks-that-never-end tasks-that-hang tasks-without-end
+    never-answers-ping never-answers-tools-list never-answers-tools-call never-answers-completion-complete
+    hangs-in-tools-call hangs-on-unknown-methods hangs-on-bad-json answers-late calls-take-long
+    answers-after-the-next drops-every-second-request answers-only-at-the-end dies-at-request-1 dies-at-request-5
+    dies-in-each-call stops-reading closes-its-input closes-its-output
     """,
 )
