@@ -11,8 +11,9 @@ import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from itertools import zip_longest
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from hostile.measure import MB, Outcome, run, server_options
+from hostile.measure import CLASSES, MB, MEMORY, Outcome, Row, classes, run, server_options
 from hostile.registry import Target, load
 
 from conformance.settings import faults
@@ -29,50 +30,44 @@ LEAST = 60.0
 """Seconds that no run has to be quicker than."""
 TIMES = 6.0
 """How much longer than the sound server's a run may take."""
-MEMORY = 300 * MB
 SLOWEST = 10
 
-Row = dict[str, Any]
-CLASSES: dict[str, Callable[[Row, float], bool]] = {
-    "not ended": lambda row, bound: row["ended"] != "by itself",
-    "not even by Ctrl-C": lambda row, bound: row["ended"] == "by SIGKILL",
-    "too slow": lambda row, bound: row["seconds"] > bound,
-    "too much memory": lambda row, bound: row["memory"] > MEMORY,
-    "left processes": lambda row, bound: bool(row["processes"]),
-    "left files": lambda row, bound: bool(row["files"]),
-    "broken": lambda row, bound: row["broken"] > 0,
-    "traceback": lambda row, bound: row["traceback"],
-    "reports": lambda row, bound: row["ended"] == "by itself" and bool(row["reports"]),
-    "status": lambda row, bound: row["ended"] == "by itself" and row["status"] not in row["statuses"],
-}
-"""What may be wrong with a run, given the bound in seconds."""
+
+@dataclass(frozen=True)
+class Play:
+    """One run: the options that name the server, and what is expected."""
+
+    name: str
+    options: list[str]
+    statuses: tuple[int, ...] = (0, 1, 3)
+    says: str = ""
 
 
-def _target_options(target: Target) -> tuple[list[str], tuple[int, ...]]:
-    return server_options(target), target.statuses
+def _of_target(target: Target) -> Play:
+    return Play(target.name, server_options(target), target.statuses, target.says)
 
 
-def _fault_options(row: Row) -> tuple[list[str], tuple[int, ...]]:
+def _of_fault(row: Row) -> Play:
     words = [sys.executable, "-m", "conformance.reference", "--fault", row["name"]]
     if "stdio" in row["transports"]:
-        return ["--server", shlex.join(words)], (0, 1, 3)
+        return Play(row["name"], ["--server", shlex.join(words)])
     command = shlex.join([*words, "--transport", "http"])
-    return ["--server", f"{command} --port {{port}}", "--url", "http://127.0.0.1:{port}/mcp"], (0, 1, 3)
+    return Play(row["name"], ["--server", f"{command} --port {{port}}", "--url", "http://127.0.0.1:{port}/mcp"])
 
 
-def _chosen(given: argparse.Namespace) -> Iterator[tuple[str, list[str], tuple[int, ...]]]:
-    """Name, options and allowed exit statuses of each run."""
+def _chosen(given: argparse.Namespace) -> Iterator[Play]:
+    """The runs, that against a sound server first."""
     if given.faults:
-        yield "sound", ["--server", shlex.join([sys.executable, "-m", "conformance.reference"])], (0,)
+        yield Play("sound", ["--server", shlex.join([sys.executable, "-m", "conformance.reference"])], (0,))
         for row in faults():
             if _matches(given.targets, row["name"], row["area"]):
-                yield row["name"], *_fault_options(row)
+                yield _of_fault(row)
         return
     for target in _in_turns() if given.mixed else load().values():
         if target.name == "sound" or _matches(given.targets, target.name, target.kind):
             if given.short and target.variation:
                 continue
-            yield target.name, *_target_options(target)
+            yield _of_target(target)
 
 
 def _in_turns() -> Iterator[Target]:
@@ -88,17 +83,12 @@ def _matches(patterns: list[str], *names: str) -> bool:
     return not patterns or any(fnmatch(name, pattern) for name in names for pattern in patterns)
 
 
-def classes(row: Row, bound: float) -> list[str]:
-    """What is wrong with a run, "ok" if nothing."""
-    return [name for name, found in CLASSES.items() if found(row, bound)] or ["ok"]
-
-
 def _line(row: Row, bound: float) -> str:
     status = "-" if row["status"] is None else row["status"]
     figures = f"{row['seconds']:7.1f} s {row.get('cpu', 0):6.1f} s {status:>3} {row['memory'] / MB:6.0f} MB"
     left = f"{len(row['processes']):3} {len(row['files']):3} {row['broken']:3}"
     ended = "" if row["ended"] == "by itself" else f" [{row['ended']}]"
-    wrong = ", ".join(classes(row, bound))
+    wrong = ", ".join(classes(row, bound)) or "ok"
     said = ascii(row["said"][:110])[1:-1]
     return f"{figures} {left}  {row['name']:44} {wrong}{ended}: {said}"
 
@@ -115,7 +105,7 @@ def _table(rows: list[Row], bound: float) -> list[str]:
     lines += ["", f"{len(rows)} runs; too slow is above {bound:.0f} s, too much memory above {MEMORY // MB} MB."]
     totals = dict.fromkeys(("ok", *CLASSES), 0)
     for row in rows:
-        for name in classes(row, bound):
+        for name in classes(row, bound) or ["ok"]:
             totals[name] += 1
     return lines + [f"{number:5} {name}" for name, number in totals.items()]
 
@@ -126,7 +116,7 @@ def _compared(old: dict[str, Any], rows: list[Row], bound: float) -> list[str]:
     lines = ["", "Compared with the earlier run:"]
     both = [(before[row["name"]], row) for row in rows if row["name"] in before]
     for was, row in both:
-        then, now = ", ".join(classes(was, old["bound"])), ", ".join(classes(row, bound))
+        then, now = ", ".join(classes(was, old["bound"])) or "ok", ", ".join(classes(row, bound)) or "ok"
         if then != now:
             lines.append(f"  {row['name']:44} {then} -> {now}")
     for name, unit in (("seconds", 1.0), ("cpu", 1.0), ("memory", MB)):
@@ -151,12 +141,11 @@ def main() -> int:
     given = parser.parse_args()
     more = [word for revision in given.revision for word in ("--revision", revision)]
 
-    def measured(one: tuple[str, list[str], tuple[int, ...]]) -> Row:
-        name, options, statuses = one
+    def measured(play: Play) -> Row:
         with tempfile.TemporaryDirectory(prefix="broken-", ignore_cleanup_errors=True) as folder:
             memory = int(given.memory * 1000 * MB)
-            outcome: Outcome = run(name, [*options, *more], Path(folder) / "run", given.limit, memory)
-        return {**outcome.as_json(), "statuses": list(statuses)}
+            outcome: Outcome = run(play.name, [*play.options, *more], Path(folder) / "run", given.limit, memory)
+        return outcome.row(play.statuses, play.says)
 
     first, *others = _chosen(given)
     rows = [measured(first)]
@@ -176,7 +165,7 @@ def main() -> int:
     print("\n".join(_table(rows, bound)))
     if given.compare:
         print("\n".join(_compared(json.loads(given.compare.read_text()), rows, bound)))
-    return any(classes(row, bound) != ["ok"] for row in rows)
+    return any(classes(row, bound) for row in rows)
 
 
 def _write(file: Path | None, rows: list[Row], bound: float) -> None:

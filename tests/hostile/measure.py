@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from hostile.registry import Target
 PROGRAM = (sys.executable, "-m", "conformance")
 BAD = Path(__file__).resolve().parent.parent / "bad_servers.py"
 MB = 1_000_000
+MEMORY = 300 * MB
+"""What a run of ours may take."""
 PAUSE = 0.1
 """Seconds between two looks at the processes."""
 GRACE = 2.0
@@ -35,6 +37,8 @@ CTRL_C = 5.0
 SPARE = 1500 * MB
 """Memory that the machine keeps: a run is killed before there is less."""
 OUR_FAULT = re.compile(r"^(Traceback \(most recent call last\)|Exception (in thread|ignored)|Fatal Python error)", re.M)
+
+Row = dict[str, Any]
 
 
 @dataclass
@@ -59,9 +63,32 @@ class Outcome:
     """What was said first: the problem, or the message of the first finding."""
     printed: str = field(default="", repr=False)
 
-    def as_json(self) -> dict[str, Any]:
-        """All but what was printed."""
-        return {name: value for name, value in asdict(self).items() if name != "printed"}
+    def row(self, statuses: Sequence[int], says: str) -> Row:
+        """The figures as JSON, with whether the status is one of these, and what should be said and is not."""
+        figures = {name: value for name, value in asdict(self).items() if name != "printed"}
+        unsaid = "" if re.search(says, self.printed) else says
+        return {**figures, "expected": list(statuses), "unsaid": unsaid}
+
+
+CLASSES: dict[str, Callable[[Row, float], bool]] = {
+    "not ended": lambda row, bound: row["ended"] != "by itself",
+    "not even by Ctrl-C": lambda row, bound: row["ended"] == "by SIGKILL",
+    "too slow": lambda row, bound: row["seconds"] > bound,
+    "too much memory": lambda row, bound: row["memory"] > MEMORY,
+    "left processes": lambda row, bound: bool(row["processes"]),
+    "left files": lambda row, bound: bool(row["files"]),
+    "broken": lambda row, bound: row["broken"] > 0,
+    "traceback": lambda row, bound: row["traceback"],
+    "reports": lambda row, bound: row["ended"] == "by itself" and bool(row["reports"]),
+    "status": lambda row, bound: row["ended"] == "by itself" and row["status"] not in row["expected"],
+    "unsaid": lambda row, bound: row["ended"] == "by itself" and bool(row.get("unsaid")),
+}
+"""What may be wrong with a run, given the bound in seconds."""
+
+
+def classes(row: Row, bound: float) -> list[str]:
+    """What is wrong with a run."""
+    return [name for name, found in CLASSES.items() if found(row, bound)]
 
 
 def server_options(target: Target) -> list[str]:
