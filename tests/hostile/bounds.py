@@ -49,6 +49,22 @@ def keep(life: int = LIFE, *, alone: bool = False) -> None:
     signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
 
 
+def stop(life: int = LIFE) -> None:
+    """Stop this process (SIGSTOP), if it is sure to be killed `life` seconds later: what is stopped ends nothing."""
+    import ctypes
+
+    try:
+        library = ctypes.CDLL("librt.so.1")
+        timer, event = ctypes.c_void_p(), (ctypes.c_int * 16)(0, 0, signal.SIGKILL, 0)
+        when = (ctypes.c_long * 4)(0, 0, life, 0)
+        armed = library.timer_create(time.CLOCK_MONOTONIC, event, ctypes.byref(timer)) == 0
+        armed = armed and library.timer_settime(timer, 0, when, None) == 0
+    except (OSError, AttributeError):
+        armed = False
+    if armed:
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
 def parent_is_the_suite() -> bool:
     """Whether the parent of this process is mcp-conform: nobody else is ever sent a signal."""
     if os.getppid() <= 1:

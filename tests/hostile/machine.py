@@ -52,19 +52,19 @@ for _name, _moment in (
 @target()
 def stops_itself(server: Server) -> None:
     """Stops itself (SIGSTOP) once the client is initialized."""
-    server.after["initialized"] = lambda: os.kill(os.getpid(), signal.SIGSTOP)
+    server.after["initialized"] = bounds.stop
 
 
 @target(statuses=(3, 1))
 def stops_itself_at_once(server: Server) -> None:
     """Stops itself (SIGSTOP) before it reads."""
-    server.after["start"] = lambda: os.kill(os.getpid(), signal.SIGSTOP)
+    server.after["start"] = bounds.stop
 
 
 @target(statuses=(0, 1))
 def stops_itself_at_the_end(server: Server) -> None:
     """Stops itself (SIGSTOP) when its input has ended."""
-    server.after["end"] = lambda: os.kill(os.getpid(), signal.SIGSTOP)
+    server.after["end"] = bounds.stop
 
 
 @target(says="(?i)SIGSEGV|signal|died|killed|ended")

@@ -34,7 +34,7 @@ GRACE = 2.0
 """Seconds in which what was killed may disappear."""
 CTRL_C = 5.0
 """Seconds in which a run ends after Ctrl-C, before it is killed."""
-SPARE = 1500 * MB
+SPARE = 500 * MB
 """Memory that the machine keeps: a run is killed before there is less."""
 OUR_FAULT = re.compile(r"^(Traceback \(most recent call last\)|Exception (in thread|ignored)|Fatal Python error)", re.M)
 

@@ -270,7 +270,7 @@ def stopped_daemon(server: Server) -> None:
 
     def stop() -> None:
         signal.signal(signal.SIGCONT, lambda _number, _frame: os._exit(0))
-        os.kill(os.getpid(), signal.SIGSTOP)
+        bounds.stop(bounds.DAEMON_LIFE)
         bounds.wait()
 
     server.after["start"] = lambda: start_daemon(stop, pipes=True)
