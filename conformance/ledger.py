@@ -95,6 +95,13 @@ class Ledger:
         if not self.sealed:
             self.broken.setdefault(requirement, why)
 
+    def keep(self, requirements: Collection[str]) -> None:
+        """Forget what was learned of all requirements but these."""
+        self.findings = [finding for finding in self.findings if finding.requirement in requirements]
+        for known in (self.tested, self.open, self.blocked, self.absent):
+            for requirement in [each for each in known if each not in requirements]:
+                known.pop(requirement)
+
     def confirm(
         self, case: str, back: Collection[str], kinds: Collection[Kind], stands: Callable[[Finding], bool]
     ) -> None:

@@ -22,6 +22,7 @@ from conformance.ledger import Ledger
 from conformance.model import (
     Frame,
     Judged,
+    Kind,
     Report,
     Requirement,
     Run,
@@ -179,9 +180,11 @@ class Runner:
             self._connections.adapt(max(state.startup for state in self._states))
         if not self._states:
             judge_offers(failed)
+        told: set[Kind] = set()
         for tried, ledger in zip(failed, pool.map(lambda tried: discard(tried, self._begin), failed), strict=True):
-            if not self._states and ledger.findings:
+            if not spoken and {finding.kind for finding in ledger.findings} - told:
                 self._states.append(self._failed_state(tried, ledger))
+                told.update(finding.kind for finding in ledger.findings)
             self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
         insisted = [d for d in options.revisions if d != "newest" and d not in spoken]
         if not spoken:

@@ -1,0 +1,183 @@
+"""Servers that a careless suite blames: each is correct in 2025-11-25 and before, but for one thing.
+
+`python wrongly_blamed.py MODE [FOLDER]`: the folder tells one run from another, and remembers what happened in it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+Message = dict[str, Any]
+KNOWN = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+EMPTY = {"type": "object", "additionalProperties": False}
+TOOL = {"name": "echo", "inputSchema": EMPTY, "annotations": {"readOnlyHint": True}}
+
+
+class Server:
+    """A correct server with one tool. A mode is a class of its own that changes one thing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.version = ""
+
+    def run(self) -> None:
+        """Read lines to the end of input."""
+        for line in sys.stdin.buffer:
+            self.line(line)
+
+    def line(self, line: bytes) -> None:
+        """One line; what is no request or notification is left alone."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(message, dict) and self.is_request(message):
+            self.take(message)
+        elif isinstance(message, list) and self.version == "2025-03-26":
+            self.batch(message)
+
+    def batch(self, messages: list[Any]) -> None:
+        """Of 2025-03-26 only."""
+        if not messages:
+            self.say({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "An empty batch"}})
+        asked = [each for each in messages if isinstance(each, dict) and self.is_request(each) and "id" in each]
+        answers = [{"jsonrpc": "2.0", "id": each["id"], **self.answer(each)} for each in asked]
+        if answers:
+            self.say(answers)
+
+    def is_request(self, message: Message) -> bool:
+        """Whether JSON-RPC 2.0 and the protocol call it a request or a notification."""
+        identifier = message.get("id", "")
+        return (
+            message.get("jsonrpc") == "2.0"
+            and isinstance(message.get("method"), str)
+            and isinstance(message.get("params", {}), dict)
+            and not isinstance(identifier, bool)
+            and (isinstance(identifier, (str, int)) or (isinstance(identifier, float) and identifier.is_integer()))
+        )
+
+    def take(self, message: Message) -> None:
+        """A request or a notification."""
+        if "id" in message:
+            self.say({"jsonrpc": "2.0", "id": message["id"], **self.answer(message)})
+
+    def answer(self, message: Message) -> Message:
+        """`result` or `error` of a request."""
+        method, params = message["method"], message.get("params", {})
+        if method == "initialize":
+            return {"result": self.greeting(params)}
+        if method == "ping":
+            return {"result": {}}
+        if method == "tools/list":
+            if "cursor" in params:
+                return {"error": {"code": -32602, "message": "Invalid cursor"}}
+            return {"result": {"tools": [TOOL]}}
+        if method == "tools/call":
+            if params.get("name") != "echo" or not isinstance(params.get("arguments", {}), dict):
+                return {"error": {"code": -32602, "message": "Unknown tool or invalid arguments"}}
+            told = {"content": [{"type": "text", "text": "echo"}]}
+            return {"result": {**told, "isError": True} if params.get("arguments") else told}
+        return {"error": {"code": -32601, "message": "Method not found"}}
+
+    def greeting(self, params: Message) -> Message:
+        """The result of initialize."""
+        wanted = params.get("protocolVersion")
+        version = wanted if wanted in KNOWN else KNOWN[-1]
+        info = {"name": "wrongly blamed", "version": "1"}
+        self.version = version
+        return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+
+    def say(self, message: Any) -> None:
+        """Write one message."""
+        self.write(json.dumps(message).encode())
+
+    def write(self, data: bytes) -> None:
+        """Write one line."""
+        sys.stdout.buffer.write(data + b"\n")
+        sys.stdout.buffer.flush()
+
+    def first_time(self, what: str) -> bool:
+        """Whether that is asked for the first time in this folder, by any process."""
+        try:
+            (self.folder / what).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+
+class InitializeFails(Server):
+    """initialize is an error."""
+
+    def answer(self, message: Message) -> Message:
+        """An internal error."""
+        if message["method"] == "initialize":
+            return {"error": {"code": -32603, "message": "Internal error"}}
+        return super().answer(message)
+
+
+class InitializeUnanswered(Server):
+    """initialize is never answered; everything else is."""
+
+    def take(self, message: Message) -> None:
+        """All but one."""
+        if message["method"] != "initialize":
+            super().take(message)
+
+
+class LateTheFirstTime(Server):
+    """The first process needs 6 s to start, as one that is downloaded first."""
+
+    def run(self) -> None:
+        """Then serve."""
+        if self.first_time("started"):
+            time.sleep(6)
+        super().run()
+
+
+class Version(Server):
+    """initialize is answered by a version of its own, the next word of the command line."""
+
+    def greeting(self, params: Message) -> Message:
+        """With that version; `none` is none."""
+        greeting = {**super().greeting(params), "protocolVersion": sys.argv[3]}
+        if sys.argv[3] == "none":
+            del greeting["protocolVersion"]
+        return greeting
+
+
+class AnythingSucceeds(Server):
+    """A method that does not exist gives an empty result."""
+
+    def answer(self, message: Message) -> Message:
+        """No errors."""
+        answer = super().answer(message)
+        return {"result": {}} if "error" in answer and answer["error"]["code"] == -32601 else answer
+
+
+class ModernWithoutDiscover(InitializeFails):
+    """server/discover is unknown, but other requests are answered as in 2026-07-28."""
+
+    def answer(self, message: Message) -> Message:
+        """With a resultType."""
+        answer = super().answer(message)
+        if "result" in answer:
+            answer["result"].update(resultType="complete", ttlMs=0, cacheScope="private")
+        return answer
+
+
+MODES = {
+    "correct": Server,
+    "initialize-fails": InitializeFails,
+    "initialize-unanswered": InitializeUnanswered,
+    "late-the-first-time": LateTheFirstTime,
+    "version": Version,
+    "anything-succeeds": AnythingSucceeds,
+    "modern-without-discover": ModernWithoutDiscover,
+}
+
+if __name__ == "__main__":
+    MODES[sys.argv[1]](Path(sys.argv[2])).run()

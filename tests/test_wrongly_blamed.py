@@ -1,0 +1,131 @@
+"""No server is blamed for what it does not do: the command line against servers that are correct but for one thing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SERVER = Path(__file__).resolve().parent / "servers" / "wrongly_blamed.py"
+
+
+@dataclass(frozen=True)
+class Said:
+    """The outcome of a run of the command line."""
+
+    status: int
+    printed: str
+    report: dict[str, Any]
+
+    @property
+    def severities(self) -> dict[str, str]:
+        """Requirement → the worst severity in any run."""
+        found: dict[str, str] = {}
+        for judged in self._judged:
+            if judged["severity"] is not None and found.get(judged["requirement"]) != "violation":
+                found[judged["requirement"]] = judged["severity"]
+        return found
+
+    @property
+    def grave(self) -> dict[str, str]:
+        """The same without advice."""
+        return {name: severity for name, severity in self.severities.items() if severity != "advice"}
+
+    def reason(self, requirement: str) -> str:
+        """Why it has no verdict that counts."""
+        return str(next(judged["reason"] for judged in self._judged if judged["requirement"] == requirement))
+
+    def findings(self, requirement: str) -> list[dict[str, Any]]:
+        """All findings of it."""
+        return [f for judged in self._judged if judged["requirement"] == requirement for f in judged["findings"]]
+
+    @property
+    def _judged(self) -> list[dict[str, Any]]:
+        return [judged for run in self.report["runs"] for judged in run["verdicts"]]
+
+
+def run(folder: Path, mode: str, *options: str, words: str = "") -> Said:
+    """A run against the server in that mode; `words` are further ones of its command."""
+    file = folder / "report.json"
+    server = f"{sys.executable} {SERVER} {mode} {folder} {words}"
+    command = [sys.executable, "-m", "conformance", "--server", server, "--json", str(file), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return Said(done.returncode, done.stdout + done.stderr, json.loads(file.read_text()))
+
+
+def test_the_correct_server_has_no_finding_in_any_revision(tmp_path: Path) -> None:
+    said = run(tmp_path, "correct", "--fuzz", "60")
+    assert (said.status, said.severities) == (0, {}), said.printed
+    assert len(said.report["runs"]) == 4
+
+
+# -- spoken is what the server says it speaks
+
+
+@pytest.mark.parametrize("mode", ["initialize-fails", "initialize-unanswered"])
+def test_a_server_whose_handshake_fails_is_not_tested_in_a_revision_that_it_does_not_speak(
+    mode: str, tmp_path: Path
+) -> None:
+    said = run(tmp_path, mode, "--start-timeout", "2", "--only", "jsonrpc", "--only", "caching", "--fuzz", "0")
+    assert (said.status, said.severities) == (3, {}), said.printed
+    assert "initialize is" in said.report["problem"]
+
+
+def test_insisting_on_a_revision_that_the_server_does_not_speak_blames_nobody(tmp_path: Path) -> None:
+    said = run(tmp_path, "correct", "--revision", "2026-07-28", "--fuzz", "0")
+    assert (said.status, said.severities) == (3, {}), said.printed
+
+
+def test_an_empty_result_for_any_method_is_not_taken_for_speaking_the_stateless_era(tmp_path: Path) -> None:
+    said = run(tmp_path, "anything-succeeds", "--only", "caching", "--only", "jsonrpc/result-type-present")
+    assert "2026-07-28" not in {each["revision"] for each in said.report["runs"]}
+    assert said.grave == {}
+
+
+@pytest.mark.parametrize("revision", [(), ("--revision", "newest")], ids=["all", "newest"])
+def test_a_server_whose_first_start_takes_too_long_is_tested_in_the_revision_that_it_speaks(
+    revision: tuple[str, ...], tmp_path: Path
+) -> None:
+    said = run(tmp_path, "late-the-first-time", "--start-timeout", "2", "--only", "jsonrpc/ids", *revision)
+    assert (said.status, said.severities) == (0, {}), said.printed
+    assert "2025-11-25" in {each["revision"] for each in said.report["runs"]}
+
+
+COUNTEROFFERED = "versioning/unsupported-version-counteroffered"
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "severities", "why"),
+    [
+        ("2025-6-18", 1, {COUNTEROFFERED: "violation"}, "which does not exist"),
+        ("1.0", 1, {COUNTEROFFERED: "violation"}, "which does not exist"),
+        ("2024-10-07", 3, {COUNTEROFFERED: "warning"}, "which is no published revision"),
+        ("2031-01-01", 3, {}, "which mcp-conform does not know"),
+    ],
+)
+def test_a_version_that_nobody_knows_is_the_finding_and_nothing_else_is_judged(
+    version: str, status: int, severities: dict[str, str], why: str, tmp_path: Path
+) -> None:
+    said = run(tmp_path, "version", "--fuzz", "0", words=version)
+    assert (said.status, said.severities) == (status, severities), said.printed
+    sentence = f"the server answers with version {version}, {why}"
+    assert sentence in said.report["problem"]
+    if severities:
+        (finding,) = said.findings(COUNTEROFFERED)
+        assert sentence in finding["message"]
+        assert said.printed.index(sentence) < said.printed.index("Blocked")
+
+
+def test_a_handshake_without_a_version_is_told_as_what_it_is(tmp_path: Path) -> None:
+    said = run(tmp_path, "version", "--fuzz", "0", words="none")
+    assert (said.status, said.grave) == (1, {"lifecycle/initialize-result-complete": "violation"}), said.printed
+
+
+def test_a_stateless_server_without_discover_breaks_that_rule_and_is_judged_by_no_other(tmp_path: Path) -> None:
+    said = run(tmp_path, "modern-without-discover", "--fuzz", "0")
+    assert (said.status, said.severities) == (1, {"discovery/discover-implemented": "violation"}), said.printed
