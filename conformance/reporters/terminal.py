@@ -285,6 +285,11 @@ def _meaning(report: Report) -> str:
     if report.exit == 1:
         who = "a" if report.target.config else "the"
         failed = [judged for run in report.runs for judged in run.verdicts if judged.verdict is Verdict.FAILED]
+        worst = max((judged.severity for judged in failed if judged.severity), key=lambda s: s.rank, default=None)
+        if worst is Severity.WARNING:
+            return "there is no violation, but warnings fail"
+        if worst is Severity.ADVICE:
+            return "there is neither violation nor warning, but advice fails"
         own = bool(failed) and all(judged.basis is Basis.OWN for judged in failed)
         return f"{who} server breaks {'a rule of its own' if own else 'the specification'}"
     if report.problem:
