@@ -47,6 +47,7 @@ class Wire(Watcher):
 
     def sent(self, frame: Frame) -> None:
         """Our own frames are checked too, unless they are wrong on purpose. Raises SuiteError."""
+        super().sent(frame)
         if frame.illegal or not frame.readable:
             return
         for message in frame.message if isinstance(frame.message, list) else [frame.message]:
@@ -144,6 +145,7 @@ class Wire(Watcher):
                 expected=problem.expected,
                 actual=problem.message + where,
                 frames=proof,
+                ceiling=self.softened(),
             )
         self._hold(method, document, broken)
         if method.endswith("input_required"):
