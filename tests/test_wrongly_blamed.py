@@ -129,3 +129,41 @@ def test_a_handshake_without_a_version_is_told_as_what_it_is(tmp_path: Path) -> 
 def test_a_stateless_server_without_discover_breaks_that_rule_and_is_judged_by_no_other(tmp_path: Path) -> None:
     said = run(tmp_path, "modern-without-discover", "--fuzz", "0")
     assert (said.status, said.severities) == (1, {"discovery/discover-implemented": "violation"}), said.printed
+
+
+# -- what JSON-RPC leaves open, and what we provoke
+
+FRAMES = ("fuzz/malformed", "fuzz/invalid-requests", "jsonrpc/invalid-requests", "jsonrpc/ids", "jsonrpc/notifications")
+ILLEGAL = ("--revision", "2025-11-25", "--fuzz", "100", *(word for case in FRAMES for word in ("--only", case)))
+
+
+@pytest.mark.parametrize("mode", ["correct", "odd-numbers"])
+def test_an_id_that_comes_back_as_the_same_number_is_right_however_it_is_written(mode: str, tmp_path: Path) -> None:
+    said = run(tmp_path, mode, *ILLEGAL)
+    assert (said.status, said.severities) == (0, {}), said.printed
+
+
+def test_an_array_that_answers_our_array_is_not_judged(tmp_path: Path) -> None:
+    said = run(tmp_path, "answers-arrays", *ILLEGAL)
+    assert (said.status, said.severities) == (0, {}), said.printed
+
+
+def test_what_answers_a_frame_that_is_no_message_is_a_warning_at_most(tmp_path: Path) -> None:
+    said = run(tmp_path, "refuses-sloppily", *ILLEGAL)
+    assert said.status == 0, said.printed
+    assert "violation" not in said.severities.values()
+    assert said.severities["jsonrpc/version-member"] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("mode", "cause"),
+    [
+        ("answers-notifications", "jsonrpc/notification-never-answered"),
+        ("ids-as-text", "jsonrpc/response-id-echoed"),
+    ],
+)
+def test_an_answer_to_another_message_is_not_taken_for_one_to_a_malformed_frame(
+    mode: str, cause: str, tmp_path: Path
+) -> None:
+    said = run(tmp_path, mode, *ILLEGAL)
+    assert said.severities == {cause: "violation"}, said.printed

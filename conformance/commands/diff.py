@@ -72,7 +72,7 @@ def _tell_changes(changes: list[Change], strict: bool, as_json: bool) -> int:
 def _tell_findings(differences: list[Difference], gaps: list[Gap], as_json: bool) -> int:
     from conformance.compatibility.findings import STATES
 
-    status = 1 if any(each.fails for each in (*differences, *gaps)) else 0
+    status = 1 if any(d.fails for d in differences) or any(gap.fails for gap in gaps) else 0
     found = {state: [d for d in differences if d.state == state] for state in STATES}
     if as_json:
         rows = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
 
 from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
 from conformance.messages import MAY_TAKE_LONG, id_key, is_id, parse
-from conformance.model import Finding, Frame
+from conformance.model import Finding, Frame, Json
 from conformance.probes import Bench
 from conformance.session import Call, Session
 
@@ -108,7 +109,7 @@ class Partner:
         self.renew()
         self._fresh = False
         session = self.session
-        skip = session.position  # it has said how the session begins already
+        skip = sum(frame.origin == "us" for frame in session.trace)  # how the session begins is said already
         for line in lines[skip:] if len(lines) > skip else lines:
             if not session.alive:
                 return
@@ -121,6 +122,10 @@ class Partner:
     def _bound(self) -> None:
         self.session.trace.most = KEPT
         self.session.header_arguments = self.bench.survey.header_arguments
+        # What is answered to the opening, as a notification must not be, shall not pass for an answer to an example.
+        sentinel = self.session.send(*self.session.era.sentinel(self.session))
+        sentinel.excused = True
+        self.session.wait(sentinel, timeout=min(self.session.limits.answer, MOST_PATIENCE))
 
     def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
         session = self.session
@@ -182,13 +187,17 @@ class Partner:
         quiet: list[bool],
         heard: Sequence[Frame],
     ) -> None:
-        """Give each response to the example that it answers: by its id, or else by what was answered before it."""
+        """Give each response to the example that it answers: by its id, or without one by what was answered before it.
+
+        A response with the id of something else answers something else, even if the id has become text.
+        """
         own = {frame.number for reply in replies if reply.call for frame in reply.call.answers}
         for reply in replies:
             reply.answers += reply.call.answers if reply.call else []
         places = {call.sent.number: place for place, call in enumerate(sentinels)}
         answered = {frame.number: places[call.sent.number] for call in sentinels for frame in call.answers}
         nameless = [place for place, is_quiet in enumerate(quiet) if is_quiet] or [0]
+        own_place = {str(identifier): at for identifier, at in identifiers.items()}
         place = 0
         for frame in heard:
             message = frame.message
@@ -197,11 +206,10 @@ class Partner:
             identifier = message.get("id")
             if frame.number in answered:
                 place = min(answered[frame.number] + 1, len(nameless) - 1)
-            elif type(identifier) is int and identifier in identifiers:
-                replies[identifiers[identifier]].answers.append(frame)
-            elif type(identifier) is not int or not 0 < identifier < min(identifiers):
+            elif (owner := own_place.get(_whole(identifier))) is not None:
+                replies[owner].answers.append(frame)
+            elif identifier is None:
                 replies[nameless[place]].answers.append(frame)
-            # Else it answers something that was sent before, late.
 
     def _found(self, known: int) -> list[Finding]:
         """What the invariants found meanwhile, taken out of the ledger.
@@ -344,6 +352,11 @@ def _drop(session: Session) -> None:
     """End the server of a session at once: it may hang, and how it goes says nothing."""
     if session.ending is None:
         session.ending = session.transport.close(hurry=True)
+
+
+def _whole(identifier: Json) -> str:
+    """An id as text, of a number the part before the point."""
+    return str(int(identifier)) if isinstance(identifier, float) and math.isfinite(identifier) else str(identifier)
 
 
 def same_id(identifier: object, call: Call) -> bool:

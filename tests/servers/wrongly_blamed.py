@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -169,6 +170,86 @@ class ModernWithoutDiscover(InitializeFails):
         return answer
 
 
+class OddNumbers(Server):
+    """Ids come back as they were written, to the byte."""
+
+    raw = b""
+
+    def line(self, line: bytes) -> None:
+        """Remember how it was written."""
+        found = re.search(rb'"id":\s*([-+0-9.eE]+)', line)
+        self.raw = found[1] if found else b""
+        super().line(line)
+
+    def say(self, message: Any) -> None:
+        """With those bytes."""
+        data = json.dumps(message).encode()
+        self.write(re.sub(rb'"id": [-+0-9.eE]+', b'"id": ' + self.raw, data, count=1) if self.raw else data)
+
+
+class AnswersArrays(Server):
+    """An array is answered by an array, in revisions without batches too."""
+
+    def line(self, line: bytes) -> None:
+        """Each element by an error of its own, or by a result."""
+        if not line.startswith(b"["):
+            super().line(line)
+            return
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        refusal = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "Invalid request"}}
+        self.say([refusal for _ in message] or [refusal])
+
+
+class RefusesSloppily(Server):
+    """What is no request is refused by errors that are no proper messages themselves."""
+
+    def line(self, line: bytes) -> None:
+        """Without jsonrpc, and with a code that is no number."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            message = None
+        if isinstance(message, dict) and self.is_request(message):
+            super().line(line)
+        elif not isinstance(message, dict) or not message.keys() & {"result", "error"}:
+            self.say({"id": None, "error": {"code": "bad", "message": 7}})
+
+
+class AnswersNotifications(Server):
+    """Notifications are answered, as in no revision they may."""
+
+    def take(self, message: Message) -> None:
+        """By an error without an id."""
+        if "id" not in message:
+            error = {"code": -32601, "message": "Method not found"}
+            self.say({"jsonrpc": "2.0", "id": None, "error": error})
+        super().take(message)
+
+
+class IdsAsText(Server):
+    """Ids come back as text; a frame that is no request is refused as JSON-RPC says."""
+
+    def line(self, line: bytes) -> None:
+        """Requests as ever."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self.say({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
+            return
+        if isinstance(message, dict) and self.is_request(message):
+            super().line(line)
+        elif not isinstance(message, dict) or not message.keys() & {"result", "error"}:
+            self.say({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "Invalid request"}})
+
+    def say(self, message: Any) -> None:
+        """A number as text."""
+        identifier = message["id"]
+        super().say({**message, "id": identifier if identifier is None else str(identifier)})
+
+
 MODES = {
     "correct": Server,
     "initialize-fails": InitializeFails,
@@ -177,6 +258,11 @@ MODES = {
     "version": Version,
     "anything-succeeds": AnythingSucceeds,
     "modern-without-discover": ModernWithoutDiscover,
+    "odd-numbers": OddNumbers,
+    "answers-arrays": AnswersArrays,
+    "refuses-sloppily": RefusesSloppily,
+    "answers-notifications": AnswersNotifications,
+    "ids-as-text": IdsAsText,
 }
 
 if __name__ == "__main__":
