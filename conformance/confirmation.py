@@ -1,18 +1,27 @@
-"""Confirm: what failed is put to the test again on a fresh server."""
+"""Confirm: what failed is put to the test again on fresh servers, alone, and if need be with all that came before."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from conformance.cases import Case
+from conformance.detection import judge_refusal
 from conformance.ledger import Ledger
-from conformance.model import Kind
+from conformance.model import Finding, Kind
 from conformance.selection import Selection
 from conformance.session import NotSpoken
 from conformance.transports import StartError
-from conformance.units import CLOSING, SESSION_CASES, SURVEY, Stage, State, Workshop
-from conformance.verdicts import stands
+from conformance.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
+
+TRIES = 5
+"""Times that what did not come back alone is played with all that came before it."""
+ENOUGH = 2
+"""Times of these that it has to show itself."""
+UNANSWERED = " is not answered"
+SECONDS = 30.0
+"""After that no further try is begun; what has not shown itself by then fails nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +30,7 @@ class Confirmation:
 
     With `surveys` whatever is found outside of the cases takes a survey to show. Of the cases that show findings of one
     kind the first is played, whose finding is reported, and the next one only if it does not show it again: so `jobs`
-    is to be asked until there are none.
+    is to be asked until there are none. Then `replays` is asked, once.
     """
 
     workshop: Workshop
@@ -40,6 +49,26 @@ class Confirmation:
         for cases, outside in self._parts(state):
             self.played.update((state.revision.date, case) for case in (*(case.id for case in cases), *outside))
             yield self._job(state, cases, outside)
+
+    def replays(self, state: State) -> Iterator[Callable[[], object]]:
+        """Each plays a session again, as far as something in it did not come back alone, and settles what that was."""
+        confirmed = {finding.kind for ledger in state.ledgers for finding in ledger.findings if finding.confirmed}
+        seen: set[Kind] = set()
+        for number, ledger in enumerate(state.ledgers):
+            waiting: dict[tuple[str, ...], list[Finding]] = {}
+            for finding in [finding for finding in ledger.findings if finding.confirmed is False]:
+                if finding.kind in confirmed or finding.kind in seen:
+                    ledger.findings.remove(finding)  # another one tells it
+                    continue
+                seen.add(finding.kind)
+                history = () if finding.case in (OPENING, SURVEY) and number == 0 else ledger.history(finding.case)
+                waiting.setdefault(history, []).append(finding)
+            while waiting:
+                longest = max(waiting, key=len)
+                within = {history: found for history, found in waiting.items() if longest[: len(history)] == history}
+                for history in within:
+                    del waiting[history]
+                yield self._replay(state, ledger, longest, within)
 
     def _parts(self, state: State) -> list[tuple[tuple[Case, ...], Sequence[str]]]:
         """What each process has to show again: cases, and what is outside of them."""
@@ -72,7 +101,37 @@ class Confirmation:
                 with state.lock:
                     kinds = {f.kind for mine in state.ledgers for f in mine.findings if f.case == case}
                     for mine in state.ledgers:
-                        mine.confirm(case, back, kinds, stands)
+                        mine.confirm(case, back, kinds)
+
+        return job
+
+    def _replay(
+        self, state: State, ledger: Ledger, history: tuple[str, ...], waiting: dict[tuple[str, ...], list[Finding]]
+    ) -> Callable[[], object]:
+        """Plays the cases of `history` on fresh servers until all that waits has shown itself often enough, or not."""
+        known = {case.id: case for case in self.selection.cases}
+        cases = tuple(known[case] for case in history if case in known)
+        first = ledger is state.ledgers[0]
+        found = [finding for each in waiting.values() for finding in each]
+
+        def job() -> None:
+            began = time.monotonic()
+            shown = [0] * len(found)
+            tries = 0
+            while tries < TRIES and min(shown) < ENOUGH and (not tries or time.monotonic() - began < SECONDS):
+                tries += 1
+                # The session that the survey was taken in has it in its history.
+                stage = self._opened(state, (SURVEY, CLOSING) if first else ()) if first or not cases else None
+                again = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
+                for i, finding in enumerate(found):
+                    shown[i] += any(_alike(finding, other) for other in again.findings)
+            with state.lock:
+                for (history, finding), times in zip(
+                    ((history, finding) for history, each in waiting.items() for finding in each), shown, strict=True
+                ):
+                    after = history[:-1] if history and history[-1] == finding.case else history
+                    before = 1 + (history == (finding.case,))  # the run, which has shown it, and the case alone
+                    ledger.settle(finding, after, (1 + times, before + tries), shown=times >= ENOUGH)
 
         return job
 
@@ -86,9 +145,18 @@ class Confirmation:
             stage.open()
             if SURVEY in outside or self.surveys:
                 self.workshop.survey(state, stage)
-        except NotSpoken:
+        except NotSpoken as refusal:
+            judged = judge_refusal(stage, refusal)
             stage.close()
+            if judged is not None:
+                stage.ledger.keep(judged)
         return stage
+
+
+def _alike(finding: Finding, other: Finding) -> bool:
+    """Whether both tell the same. Which request a server leaves unanswered when it dies is a matter of chance."""
+    lost = finding.message.endswith(UNANSWERED) and other.message.endswith(UNANSWERED)
+    return finding.requirement == other.requirement and (lost or finding.message == other.message)
 
 
 def _tell_nobody(case: str, outcome: str, seconds: float) -> None:

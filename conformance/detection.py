@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from conformance.expect import shorten
 from conformance.ledger import Ledger
 from conformance.messages import parse
-from conformance.model import Limits, Severity
+from conformance.model import Finding, Limits, Severity
 from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, Revision, named_version, standing
 from conformance.session import Call, NotSpoken
 from conformance.target import ending
 from conformance.transports import StartError
-from conformance.units import Stage
+from conformance.units import OPENING, Stage
 
 PATIENCE = 5.0
 """Seconds that a server which has answered in one era is given for its first answer in the other."""
@@ -72,10 +72,7 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
     except NotSpoken as reason:
         call = reason.call
         silent = call is None or (not call.answers and (call.head is None or call.head.status is None))
-        judged = None
-        if call is not None:
-            call.excused = True  # a server that does not open cannot be tested; that is no finding
-            judged = judge_refusal(stage, call, reason.offered)
+        judged = judge_refusal(stage, reason)
         lost = call.lost + _circumstances(stage) if silent and call is not None else ""
         why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
         return Attempt(
@@ -87,11 +84,15 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
     return Attempt(revision, stage, spoken=True, seconds=seconds)
 
 
-def judge_refusal(stage: Stage, call: Call, offered: str) -> frozenset[str] | None:
-    """Write down what a failed opening says of the server itself; of which requirements that may be.
+def judge_refusal(stage: Stage, refusal: NotSpoken) -> frozenset[str] | None:
+    """Write down what a failed opening says of the server itself; of which requirements that may be, None for all.
 
     A revision is spoken only if the server says so. Of one that it does not speak nothing is judged but that.
     """
+    call, offered = refusal.call, refusal.offered
+    if call is None:
+        return None
+    call.excused = True  # a server that does not open cannot be tested; that is no finding
     if stage.session.revision.era == "stateless":
         modern = _modern_without_discover(stage, call) or _modern_without_version(stage, call)
         return OF_BYTES | OF_DISCOVER if modern else OF_BYTES
@@ -155,12 +156,16 @@ def judge_offers(failed: Iterable[Attempt]) -> None:
         second = answered.get(first.offered)
         if second is None or second.call is None or first.call is None or second.stage is None:
             continue
-        second.stage.ledger.broke(
-            "versioning/supported-version-echoed",
-            "the server answers no version by itself, not even one that it offers",
-            expected=f"{first.offered}, which it offered before",
-            actual=second.offered,
-            frames=second.call.proof,
+        second.stage.ledger.found(
+            Finding(
+                "versioning/supported-version-echoed",
+                OPENING,
+                "the server answers no version by itself, not even one that it offers",
+                f"{first.offered}, which it offered before",
+                second.offered,
+                second.call.proof,
+                confirmed=True,  # two servers have shown it
+            )
         )
         return
 

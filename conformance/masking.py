@@ -26,7 +26,7 @@ _SPOKEN: Mapping[type, tuple[str, ...]] = {
     Target: ("command", "url", "cwd", "env", "headers"),
     Run: ("server", "capabilities", "verdicts", "tallies"),
     Tally: ("note",),
-    Judged: ("reason", "findings", "reproduce"),
+    Judged: ("reason", "findings", "flaky", "reproduce"),
     Finding: ("message", "expected", "actual", "frames", "diagnosis", "hint", "replay"),
     Report: ("target", "runs", "notes", "problem", "problems"),
     events.Started: ("target",),

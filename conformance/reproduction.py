@@ -11,8 +11,8 @@ from conformance.selection import CAMPAIGNS
 from conformance.target import command_line
 
 
-def command(target: Target, options: Options, revision: str, selection: str) -> str:
-    """`mcp-conform …` for this target, with what was chosen for it; `selection` is what `--only` gets."""
+def command(target: Target, options: Options, revision: str, *selection: str) -> str:
+    """`mcp-conform …` for this target, with what was chosen for it; `selection` is what `--only` gets, one by one."""
     if target.config:
         options = replace(options, named_by=("--config", target.config, f"--name={target.name}"))
     words = ["mcp-conform", *options.named_by]
@@ -33,10 +33,11 @@ def command(target: Target, options: Options, revision: str, selection: str) -> 
         words += ["--cwd", target.cwd]
     if options.limits.answer != Limits().answer:
         words += ["--timeout", f"{options.limits.answer:g}"]
-    if selection.startswith(f"{CAMPAIGNS}/"):
+    if any(each.startswith(f"{CAMPAIGNS}/") for each in selection):
         words += options.fuzzing.words
+    chosen = [word for each in selection for word in ("--only", each)]
     # Values may be secret: a shell that has the variable fills it in.
     named = set() if options.named_by else {*target.env, *target.headers}
     given = "".join(f'--env {shlex.quote(name)}="${name}" ' for name in target.env if name in named)
     given += "".join(f"--header {shlex.quote(name + ': …')} " for name in target.headers if name in named)
-    return f"{command_line(words)} {given}" + command_line(["--revision", revision, "--only", selection])
+    return f"{command_line(words)} {given}" + command_line(["--revision", revision, *chosen])

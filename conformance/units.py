@@ -179,12 +179,15 @@ class _Unit:
         self.state = state
         self.stage = stage
         self.ledger = stage.ledger if stage is not None else Ledger()
+        if stage is not None:
+            self.ledger.sessions.append([])
 
     def play(self, case: Case) -> str:
         before = _marks(self.ledger)
         others: list[Stage] = []
         try:
             stage = self._ready(case)
+            self.ledger.sessions[-1].append(case.id)
             stage.enter(case.id)
             play(case, self._bench(stage, others), self.workshop.probes)
             if case.isolation == "shared":
@@ -221,6 +224,7 @@ class _Unit:
         own = case.isolation == "process" or case.harmful or (case.shares and bool(case.client))
         stage = self.workshop.stage(self.state.revision, case.client, self.ledger, own)
         self.stage = stage
+        self.ledger.sessions.append([])
         if case.open:
             stage.open()
         return stage

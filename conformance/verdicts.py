@@ -73,6 +73,9 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         findings=tuple(sorted(findings, key=lambda f: -severity_of(requirement, facts.revision, f.ceiling).rank))
         if failed
         else (),
+        flaky=tuple(f for f in ledger.flaky if f.requirement == requirement.id)
+        if verdict is Verdict.INCONCLUSIVE
+        else (),
         seconds=sum(facts.seconds.get(case, 0.0) for case in facts.cases_of.get(requirement.id, ())),
     )
 
@@ -97,6 +100,10 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
         return Verdict.FAILED, ""
     if identifier in ledger.broken:
         return Verdict.BROKEN, ledger.broken[identifier]
+    flaky = next((finding for finding in ledger.flaky if finding.requirement == identifier), None)
+    if flaky is not None:
+        shown, tries = flaky.tries
+        return Verdict.INCONCLUSIVE, f"flaky, in {shown} of {tries} tries: {flaky.message} ({flaky.actual})"
     if identifier in ledger.tested:
         return Verdict.PASSED, ""
     if identifier in ledger.blocked:
@@ -109,20 +116,6 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
         return Verdict.INCONCLUSIVE, ledger.open[identifier]
     needs = requirement.needs
     return Verdict.INCONCLUSIVE, f"it takes: {needs}" if needs else "nothing that the server did put it to the test"
-
-
-TIMED = ("no answer within", "it still ran", "it took")
-"""How the actual of a finding begins that may only mean that the machine was busy."""
-
-
-def stands(finding: Finding) -> bool:
-    """Whether a finding is reported.
-
-    What a clock had a part in and did not come back proves nothing; what is advice only is then not worth the reading.
-    """
-    return finding.confirmed is not False or not (
-        finding.actual.startswith(TIMED) or finding.ceiling is Severity.ADVICE
-    )
 
 
 Outcome = Literal["passed", "failed", "skipped", "error"]

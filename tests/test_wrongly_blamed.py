@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -167,3 +168,57 @@ def test_an_answer_to_another_message_is_not_taken_for_one_to_a_malformed_frame(
 ) -> None:
     said = run(tmp_path, mode, *ILLEGAL)
     assert said.severities == {cause: "violation"}, said.printed
+
+
+# -- what does not come back
+
+IDS = ("--revision", "2025-11-25", "--fuzz", "0", "--only", "jsonrpc/ids", "--only", "jsonrpc/unknown-method")
+
+
+def test_what_happened_once_is_flaky_and_fails_nobody(tmp_path: Path) -> None:
+    said = run(tmp_path, "once-only", *IDS)
+    assert (said.status, said.severities) == (0, {}), said.printed
+    assert said.reason("jsonrpc/error-code-integer").startswith("flaky, in 1 of 7 tries: an error code is no integer")
+    assert "flaky: in 1 of 7 tries" in said.printed
+    assert '"code": "once"' in said.printed
+
+
+def test_what_depends_on_other_cases_is_confirmed_with_them_and_can_be_shown_again(tmp_path: Path) -> None:
+    said = run(tmp_path, "after-others", *IDS)
+    assert (said.status, said.severities["jsonrpc/error-code-integer"]) == (1, "violation"), said.printed
+    (finding,) = said.findings("jsonrpc/error-code-integer")
+    assert (finding["confirmed"], finding["after"]) == (True, ["jsonrpc/ids"])
+    assert finding["tries"] == {"shown": 3, "of": 3}
+    again = next(line.split("again", 1)[1] for line in said.printed.splitlines() if line.startswith("  again"))
+    words = shlex.split(again)
+    done = subprocess.run(
+        [sys.executable, "-m", "conformance", *words[1:]], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 1, done.stdout
+    assert "jsonrpc/error-code-integer" in done.stdout
+
+
+ONCE = "jsonrpc/every-request-answered-once"
+
+
+@pytest.mark.parametrize(
+    ("dies", "status", "tries"),
+    [
+        ("11", 1, None),
+        ("1011", 1, {"shown": 3, "of": 4}),
+        ("100101", 1, {"shown": 3, "of": 6}),
+        ("10001", 0, {"shown": 2, "of": 7}),
+        ("1", 0, {"shown": 1, "of": 7}),
+    ],
+    ids=["at once", "soon", "twice of five times", "once of five times", "never again"],
+)
+def test_a_race_counts_if_it_shows_itself_twice_in_five_more_tries(
+    dies: str, status: int, tries: dict[str, int] | None, tmp_path: Path
+) -> None:
+    said = run(tmp_path, "race", *IDS, words=dies)
+    assert said.status == status, said.printed
+    if status:
+        assert said.findings(ONCE)[0].get("tries") == tries
+    else:
+        assert tries is not None
+        assert said.reason(ONCE).startswith(f"flaky, in {tries['shown']} of {tries['of']} tries: ")

@@ -32,6 +32,12 @@ MOST_SILENCES = 4
 ENOUGH = 2
 """Examples of a kind that may hurt the server before the others of that kind are left out."""
 MOST_CAUSES = 8
+TRIES = 5
+"""Times that what did not come back alone is tried with all that was said before it."""
+SHOWN = 2
+"""Times of these that it has to show itself, or it is flaky."""
+TRY_SECONDS = 20.0
+"""After that no further try is begun."""
 REDRAWN = 4
 """Times an example that was there before is drawn again."""
 
@@ -217,23 +223,33 @@ class _Player:
         for candidate in (example,) if example is cause.example else (example, cause.example):
             again = self._again(candidate, cause.breach.cause, fresh=True, full=True)
             if again is not None:
-                self._tell(cause, candidate, again, True)
+                self._tell(cause, candidate, again)
                 return
-        again = self._after_history(cause)
-        if again is not None:
-            history = tuple(self.partner.session.trace)
-            self._tell(cause, cause.example, replace(again, proof=history), True)
-        elif cause.example.data and cause.fate == DIED:
-            self._tell(cause, cause.example, replace(cause.breach, proof=cause.trace), False)
-        else:
-            why = f"it happened once and did not come back: {cause.breach.message} ({cause.breach.actual})"
-            self.bench.ledger.inconclusive(cause.breach.requirement, why)
+        self._tell_doubtful(cause)
 
-    def _tell(self, cause: _Cause, example: Example, breach: Breach, confirmed: bool) -> None:
+    def _tell_doubtful(self, cause: _Cause) -> None:
+        """What did not come back alone is tried with all that was said before it: it has to come back twice."""
+        began = time.monotonic()
+        tries, shown = 0, 0
+        proof = cause.trace
+        breach = cause.breach
+        while tries < TRIES and shown < SHOWN and (not tries or time.monotonic() - began < TRY_SECONDS):
+            tries += 1
+            self.partner.most = self.partner.restarts + 4
+            again = self._after_history(cause)
+            if again is not None:
+                shown, breach, proof = shown + 1, again, tuple(self.partner.session.trace) or proof
+        # The campaign has shown it once.
+        self._tell(cause, cause.example, replace(breach, proof=proof), (1 + shown, 1 + tries), shown >= SHOWN)
+
+    def _tell(
+        self, cause: _Cause, example: Example, breach: Breach, tries: tuple[int, int] = (0, 0), confirmed: bool = True
+    ) -> None:
         several = f"; so did {cause.count - 1} other frames" if cause.count > 1 else ""
         kinds = ", ".join(kind for kind, _ in cause.kinds.most_common(6))
         more = f" ({kinds})" if several and len(cause.kinds) > 1 else ""
-        self.bench.ledger.found(
+        tell = self.bench.ledger.found if confirmed else self.bench.ledger.doubt
+        tell(
             Finding(
                 requirement=breach.requirement,
                 case=self.bench.ledger.case,
@@ -244,6 +260,7 @@ class _Player:
                 ceiling=breach.ceiling,
                 confirmed=confirmed,
                 occurrences=cause.count,
+                tries=tries,
                 replay=replay(self.campaign.name, self.bench.session.revision.date, example, breach),
             )
         )
@@ -251,7 +268,9 @@ class _Player:
     def _after_history(self, cause: _Cause) -> Breach | None:
         """The breach, if it comes back after all that was said before it."""
         try:
-            self.partner.repeat([frame.data for frame in cause.trace if frame.origin == "us"])
+            lived = self.partner.repeat([frame.data for frame in cause.trace if frame.origin == "us"])
+            if not lived and cause.fate == DIED:
+                return cause.breach
             return self._again(cause.example, cause.breach.cause, full=True)
         except (Tired, NotSpoken, StartError):
             return None

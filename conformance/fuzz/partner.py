@@ -103,8 +103,11 @@ class Partner:
             return self._exchange(example, patience)
         return self._send([example], patience)[0]
 
-    def repeat(self, lines: Sequence[bytes]) -> None:
-        """Say all that again to a fresh server, whatever it answers. Raises Tired, NotSpoken, StartError."""
+    def repeat(self, lines: Sequence[bytes]) -> bool:
+        """Say all that again to a fresh server, whatever it answers; whether it lives on.
+
+        Raises Tired, NotSpoken, StartError.
+        """
         self._fresh = False
         self.renew()
         self._fresh = False
@@ -112,10 +115,11 @@ class Partner:
         skip = sum(frame.origin == "us" for frame in session.trace)  # how the session begins is said already
         for line in lines[skip:] if len(lines) > skip else lines:
             if not session.alive:
-                return
+                return False
             session.forget(session.raw(line))
             session.listen(0)
         session.hear_out()
+        return session.alive
 
     # -- inside
 

@@ -59,7 +59,13 @@ def standing(finding: Finding) -> str:
     """What putting it to the test again has shown."""
     if finding.confirmed is None:
         return "not put to the test again"
-    return "confirmed on a fresh server" if finding.confirmed else "depends on what came before"
+    shown, tries = finding.tries
+    if not finding.confirmed:
+        return f"flaky: in {shown} of {tries} tries"
+    if finding.after:
+        cases = "case" if len(finding.after) == 1 else f"{len(finding.after)} cases"
+        return f"confirmed on fresh servers: it takes the {cases} played before it (in {shown} of {tries} tries)"
+    return f"confirmed on fresh servers in {shown} of {tries} tries" if tries else "confirmed on a fresh server"
 
 
 def facts(finding: Finding, frames: int | None = None) -> Iterator[tuple[str, str]]:

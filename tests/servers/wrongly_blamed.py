@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -250,6 +251,57 @@ class IdsAsText(Server):
         super().say({**message, "id": identifier if identifier is None else str(identifier)})
 
 
+class OnceOnly(Server):
+    """The first ping ever is refused; no other one."""
+
+    def answer(self, message: Message) -> Message:
+        """By an error."""
+        if message["method"] == "ping" and message["id"] == "mcp-conform" and self.first_time("refused"):
+            return {"error": {"code": "once", "message": "not now"}}
+        return super().answer(message)
+
+
+class AfterOthers(Server):
+    """A method that does not exist is answered wrongly after a certain string was seen as an id."""
+
+    seen = False
+
+    def answer(self, message: Message) -> Message:
+        """By a code that is no number."""
+        self.seen |= message["id"] == "mcp-conform"
+        answer = super().answer(message)
+        if self.seen and message["method"] == "mcp-conform/does-not-exist":
+            answer["error"]["code"] = "no such method"
+        return answer
+
+
+class Race(Server):
+    """Dies of a ping whose id is 0 in those processes of this folder that the next word has a 1 for, then never."""
+
+    def answer(self, message: Message) -> Message:
+        """Or is right."""
+        if message["method"] == "ping" and message["id"] == 0:
+            counter = self.folder / "counter"
+            count = int(counter.read_text()) if counter.exists() else 0
+            counter.write_text(str(count + 1))
+            if sys.argv[3][count : count + 1] == "1":
+                os._exit(7)
+        return super().answer(message)
+
+
+class DiesOfGarbageOnce(Server):
+    """The first line ever that is no JSON ends the server; no other one."""
+
+    def line(self, line: bytes) -> None:
+        """Or is right."""
+        try:
+            json.loads(line)
+        except ValueError:
+            if self.first_time("died"):
+                os._exit(7)
+        super().line(line)
+
+
 MODES = {
     "correct": Server,
     "initialize-fails": InitializeFails,
@@ -263,6 +315,10 @@ MODES = {
     "refuses-sloppily": RefusesSloppily,
     "answers-notifications": AnswersNotifications,
     "ids-as-text": IdsAsText,
+    "once-only": OnceOnly,
+    "after-others": AfterOthers,
+    "race": Race,
+    "dies-of-garbage-once": DiesOfGarbageOnce,
 }
 
 if __name__ == "__main__":
