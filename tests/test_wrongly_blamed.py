@@ -222,3 +222,19 @@ def test_a_race_counts_if_it_shows_itself_twice_in_five_more_tries(
     else:
         assert tries is not None
         assert said.reason(ONCE).startswith(f"flaky, in {tries['shown']} of {tries['of']} tries: ")
+
+
+# -- what a JSON parser may refuse
+
+
+@pytest.mark.parametrize("does", ["drops", "refuses", "dies"])
+def test_limits_that_json_allows_are_a_warning_at_most_and_only_beside_a_smaller_message_that_passes(
+    does: str, tmp_path: Path
+) -> None:
+    generated = ("--only", "fuzz/conversation", "--only", "fuzz/unknown-methods", "--fuzz", "150", "--timeout", "2")
+    said = run(tmp_path, "limited", "--revision", "2025-11-25", *generated, words=does)
+    assert said.status == 0, said.printed
+    assert set(said.grave.values()) == {"warning"}
+    for requirement in said.grave:
+        for finding in said.findings(requirement):
+            assert "with smaller values, shorter and less deep, it passes" in finding["actual"]

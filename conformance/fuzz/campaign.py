@@ -10,10 +10,11 @@ from typing import ClassVar, Protocol
 
 from conformance.fuzz.choices import Choices, Drawn
 from conformance.fuzz.example import DIED, Breach, Example, Reply
+from conformance.fuzz.limits import extreme, tamed
 from conformance.fuzz.partner import VOLLEY, Partner, Tired
 from conformance.fuzz.saved import replay
 from conformance.fuzz.shrinking import smallest
-from conformance.model import Finding, Frame, Tally
+from conformance.model import Finding, Frame, Severity, Tally
 from conformance.probes import Bench
 from conformance.session import NotSpoken
 from conformance.survey import Unavailable
@@ -223,9 +224,28 @@ class _Player:
         for candidate in (example,) if example is cause.example else (example, cause.example):
             again = self._again(candidate, cause.breach.cause, fresh=True, full=True)
             if again is not None:
-                self._tell(cause, candidate, again)
+                self._tell(cause, *self._within_limits(cause, candidate, again))
                 return
         self._tell_doubtful(cause)
+
+    def _within_limits(self, cause: _Cause, example: Example, again: Breach) -> tuple[Example, Breach]:
+        """The same within what every JSON parser takes, if that shows it too; else it is a warning at most."""
+        if not extreme(example):
+            return example, again
+        small = tamed(example)
+        if small is None or not self._admitted(small):
+            return example, _at_most_a_warning(again)
+        self.partner.most = self.partner.restarts + 4
+        try:
+            reply = self.partner.alone(small, fresh=True, full=True)
+        except (Tired, NotSpoken, StartError):
+            return example, _at_most_a_warning(again)
+        for breach in self._breaches(small, reply):
+            if isinstance(breach, Breach) and breach.cause == cause.breach.cause:
+                return small, breach
+        passed = "; with smaller values, shorter and less deep, it passes"
+        proof = (reply.sent, *reply.answers[:1], *again.proof)
+        return example, replace(_at_most_a_warning(again), actual=again.actual + passed, proof=proof)
 
     def _tell_doubtful(self, cause: _Cause) -> None:
         """What did not come back alone is tried with all that was said before it: it has to come back twice."""
@@ -239,8 +259,11 @@ class _Player:
             again = self._after_history(cause)
             if again is not None:
                 shown, breach, proof = shown + 1, again, tuple(self.partner.session.trace) or proof
+        breach = replace(breach, proof=proof)
+        if extreme(cause.example):
+            breach = _at_most_a_warning(breach)
         # The campaign has shown it once.
-        self._tell(cause, cause.example, replace(breach, proof=proof), (1 + shown, 1 + tries), shown >= SHOWN)
+        self._tell(cause, cause.example, breach, (1 + shown, 1 + tries), shown >= SHOWN)
 
     def _tell(
         self, cause: _Cause, example: Example, breach: Breach, tries: tuple[int, int] = (0, 0), confirmed: bool = True
@@ -331,6 +354,10 @@ class _Player:
                 self.note,
             )
         )
+
+
+def _at_most_a_warning(breach: Breach) -> Breach:
+    return breach if breach.ceiling is Severity.ADVICE else replace(breach, ceiling=Severity.WARNING)
 
 
 __all__ = ["Campaign", "Unavailable", "play"]

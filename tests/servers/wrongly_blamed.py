@@ -302,6 +302,45 @@ class DiesOfGarbageOnce(Server):
         super().line(line)
 
 
+def depth(value: Any) -> int:
+    """How deep arrays and objects are nested."""
+    if isinstance(value, dict):
+        return 1 + max(map(depth, value.values()), default=0)
+    return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
+
+
+def plain(value: Any) -> bool:
+    """Whether a JSON value has only what a small parser takes."""
+    if isinstance(value, dict):
+        return len(value) <= 256 and all(plain(name) and plain(member) for name, member in value.items())
+    if isinstance(value, list):
+        return len(value) <= 256 and all(map(plain, value))
+    if isinstance(value, str):
+        return len(value) <= 20_000 and "\0" not in value
+    return not isinstance(value, (int, float)) or value == 0 or 1e-100 < abs(value) < 2**53
+
+
+class Limited(Server):
+    """Does not take what is nested 32 deep, long, or has numbers beyond 53 bits; the next word says what it does."""
+
+    def line(self, line: bytes) -> None:
+        """Drop it, refuse it, or die of it."""
+        try:
+            value = json.loads(line)
+            within = depth(value) <= 32 and plain(value)
+        except ValueError:
+            value, within = None, True
+        except RecursionError:
+            value, within = None, False
+        if within or (sys.argv[3] == "dies" and not isinstance(value, dict)):
+            super().line(line)
+        elif sys.argv[3] == "refuses":
+            error = {"code": -32700, "message": "Parse error: too deep, too long or too large"}
+            self.say({"jsonrpc": "2.0", "id": None, "error": error})
+        elif sys.argv[3] == "dies":
+            os._exit(7)
+
+
 MODES = {
     "correct": Server,
     "initialize-fails": InitializeFails,
@@ -315,6 +354,7 @@ MODES = {
     "refuses-sloppily": RefusesSloppily,
     "answers-notifications": AnswersNotifications,
     "ids-as-text": IdsAsText,
+    "limited": Limited,
     "once-only": OnceOnly,
     "after-others": AfterOthers,
     "race": Race,
