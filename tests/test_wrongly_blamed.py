@@ -119,6 +119,7 @@ def test_a_version_that_nobody_knows_is_the_finding_and_nothing_else_is_judged(
     if severities:
         (finding,) = said.findings(COUNTEROFFERED)
         assert sentence in finding["message"]
+        assert finding["confirmed"] is True
         assert said.printed.index(sentence) < said.printed.index("Blocked")
 
 
@@ -222,6 +223,13 @@ def test_a_race_counts_if_it_shows_itself_twice_in_five_more_tries(
     else:
         assert tries is not None
         assert said.reason(ONCE).startswith(f"flaky, in {tries['shown']} of {tries['of']} tries: ")
+
+
+def test_a_death_among_generated_frames_that_no_frame_shows_again_is_flaky(tmp_path: Path) -> None:
+    generated = ("--revision", "2025-11-25", "--only", "fuzz/malformed", "--fuzz", "40")
+    said = run(tmp_path, "dies-of-garbage-once", *generated)
+    assert (said.status, said.severities) == (0, {}), said.printed
+    assert said.reason("jsonrpc/parse-error-code").startswith("flaky, in 1 of 6 tries: of ")
 
 
 # -- what a JSON parser may refuse

@@ -106,6 +106,7 @@ class _Player:
         self.left_out: Counter[str] = Counter()
         self.sent = 0
         self._silences = 0
+        self._unexplained: tuple[list[Example], Reply] | None = None
         self.note = ""
         self.began = time.monotonic()
         self.seconds = 0.0
@@ -164,6 +165,7 @@ class _Player:
 
     def _volley(self, waiting: list[tuple[Example, tuple[int, ...]]]) -> None:
         replies = self.partner.volley([example for example, _ in waiting])
+        death, causes = self.partner.death, len(self.causes)
         hurt: list[tuple[Example, tuple[int, ...]]] = []
         for (example, row), reply in zip(waiting, replies, strict=True):
             if reply is None:
@@ -174,6 +176,8 @@ class _Player:
                 hurt = [(example, row)] if reply.fate else []
                 self._trouble(example, reply)
             self._count(example, reply, row)
+        if death is not None and not hurt and len(self.causes) == causes and self._unexplained is None:
+            self._unexplained = ([example for example, _ in waiting], death)
 
     def _trouble(self, example: Example, reply: Reply) -> None:
         """One silence of a kind is enough, since each is waited for; too many end the campaign."""
@@ -214,6 +218,41 @@ class _Player:
         causes = sorted(self.causes.values(), key=lambda cause: -cause.count)
         for cause in causes[:MOST_CAUSES]:
             self._report(cause)
+        if self._unexplained is not None:
+            self._report_volley(*self._unexplained)
+
+    def _report_volley(self, examples: list[Example], death: Reply) -> None:
+        """The server died of several frames and of none of them alone: the same again, several times."""
+        breach = self.campaign.judge(examples[-1], death)
+        if not isinstance(breach, Breach) or breach.requirement in {requirement for requirement, _ in self.causes}:
+            return
+        began = time.monotonic()
+        tries, shown = 0, 0
+        try:
+            while tries < TRIES and shown < SHOWN and (not tries or time.monotonic() - began < TRY_SECONDS):
+                self.partner.most = self.partner.restarts + 2
+                self.partner.renew()
+                tries += 1
+                self.partner.volley(examples)
+                shown += self.partner.death is not None
+        except (Tired, NotSpoken, StartError) as reason:
+            self.note = str(reason)
+        ledger = self.bench.ledger
+        confirmed = shown >= SHOWN
+        tell = ledger.found if confirmed else ledger.doubt
+        tell(
+            Finding(
+                breach.requirement,
+                ledger.case,
+                f"of {len(examples)} frames at once, and of none of them alone: {breach.message}",
+                breach.expected,
+                breach.actual,
+                death.frames or breach.proof,
+                Severity.ADVICE if breach.ceiling is Severity.ADVICE else Severity.WARNING,
+                confirmed=confirmed,
+                tries=(1 + shown, 1 + tries),
+            )
+        )
 
     def _report(self, cause: _Cause) -> None:
         self.partner.most = self.partner.restarts + SHRINK_RESTARTS
@@ -328,7 +367,7 @@ class _Player:
         """Write down what was learned, and end the servers."""
         ledger = self.bench.ledger
         self.partner.close()
-        broken = {requirement for requirement, _ in self.causes}
+        broken = {requirement for requirement, _ in self.causes} | {each.requirement for each in ledger.flaky}
         for requirement in self.campaign.requirements:
             if requirement in broken:
                 continue

@@ -51,6 +51,8 @@ class Partner:
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
         self._issued: deque[str] = deque(maxlen=400)
         self._usual: Counter[tuple[str, str]] = Counter()
+        self.death: Reply | None = None
+        """What came of the last example of a volley that the server did not survive."""
         self._fresh = True
         self._ours = [bench.session]
         self._bound()
@@ -83,11 +85,13 @@ class Partner:
 
     def volley(self, examples: Sequence[Example]) -> list[Reply | None]:
         """Send them together; what came of each. None where trouble leaves that open: `alone` tells."""
+        self.death = None
         if not self.session.alive:
             self.renew()
         if self.session.transport.name != "stdio" or any(example.script for example in examples):
             return [self.alone(example) for example in examples]
         replies = self._send(examples, self.patience)
+        self.death = replies[-1] if replies[-1].fate == DIED else None
         trouble = any(reply.fate or reply.findings for reply in replies)
         lacking = any(example.due and not reply.answers for example, reply in zip(examples, replies, strict=True))
         return [None] * len(replies) if trouble or lacking else list(replies)
