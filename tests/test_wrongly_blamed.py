@@ -157,6 +157,13 @@ def test_what_answers_a_frame_that_is_no_message_is_a_warning_at_most(tmp_path: 
     assert said.severities["jsonrpc/version-member"] == "warning"
 
 
+def test_the_shape_of_what_had_to_be_refused_is_a_warning_at_most(tmp_path: Path) -> None:
+    chosen = ("--only", "jsonrpc/invalid-params", "--only", "resources")
+    said = run(tmp_path, "reads-nothing", "--revision", "2025-11-25", "--fuzz", "0", *chosen)
+    assert said.grave.get("resources/read-shape") == "warning", said.printed
+    assert said.severities["jsonrpc/invalid-params-refused"] in ("warning", "violation")
+
+
 @pytest.mark.parametrize(
     ("mode", "cause"),
     [

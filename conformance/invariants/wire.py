@@ -13,7 +13,7 @@ from conformance.invariants.content import rule_of_place
 from conformance.invariants.rules import PRESENT, RULES, UNIONS
 from conformance.ledger import Ledger
 from conformance.messages import Call, id_key, is_id
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, Severity
 from conformance.requirements import load
 from conformance.revisions import BY_DATE, HANDSHAKE, REVISIONS
 from conformance.session import Session
@@ -145,7 +145,8 @@ class Wire(Watcher):
                 expected=problem.expected,
                 actual=problem.message + where,
                 frames=proof,
-                ceiling=self.softened(),
+                # What is given for a request that had to be refused has no shape to keep to.
+                ceiling=Severity.WARNING if any(frame.illegal for frame in proof) else self.softened(),
             )
         self._hold(method, document, broken)
         if method.endswith("input_required"):

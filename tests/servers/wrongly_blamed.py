@@ -302,6 +302,26 @@ class DiesOfGarbageOnce(Server):
         super().line(line)
 
 
+class ReadsNothing(Server):
+    """Has resources, of which there are none, and gives an empty result where no URI is given."""
+
+    def greeting(self, params: Message) -> Message:
+        """With resources."""
+        return {**super().greeting(params), "capabilities": {"resources": {}}}
+
+    def answer(self, message: Message) -> Message:
+        """The methods of resources."""
+        method, params = message["method"], message.get("params", {})
+        lists = {"resources/list": "resources", "resources/templates/list": "resourceTemplates"}
+        if method in lists and "cursor" not in params:
+            return {"result": {lists[method]: []}}
+        if method == "resources/read" and "uri" not in params:
+            return {"result": {}}
+        if method in lists or method == "resources/read":
+            return {"error": {"code": -32602, "message": "Invalid params"}}
+        return super().answer(message)
+
+
 def depth(value: Any) -> int:
     """How deep arrays and objects are nested."""
     if isinstance(value, dict):
@@ -354,6 +374,7 @@ MODES = {
     "refuses-sloppily": RefusesSloppily,
     "answers-notifications": AnswersNotifications,
     "ids-as-text": IdsAsText,
+    "reads-nothing": ReadsNothing,
     "limited": Limited,
     "once-only": OnceOnly,
     "after-others": AfterOthers,
