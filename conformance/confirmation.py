@@ -24,6 +24,22 @@ SECONDS = 30.0
 """After that no further try is begun; what has not shown itself by then fails nobody."""
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """A finding that did not come back alone, the cases that led to it, and how often these have shown it again."""
+
+    finding: Finding
+    history: tuple[str, ...]
+    shown: int = 0
+
+    def settle(self, ledger: Ledger, tries: int) -> None:
+        """Write down what came of that many tries."""
+        case = self.finding.case
+        after = self.history[:-1] if self.history[-1:] == (case,) else self.history
+        before = 2 if self.history == (case,) else 1  # the run, which has shown it, and the case alone
+        ledger.settle(self.finding, after, (1 + self.shown, before + tries), shown=self.shown >= ENOUGH)
+
+
 @dataclass(frozen=True, slots=True)
 class Confirmation:
     """Makes the jobs that put findings to the test again: each case alone, or all `together` on one server.
@@ -55,19 +71,18 @@ class Confirmation:
         confirmed = {finding.kind for ledger in state.ledgers for finding in ledger.findings if finding.confirmed}
         seen: set[Kind] = set()
         for number, ledger in enumerate(state.ledgers):
-            waiting: dict[tuple[str, ...], list[Finding]] = {}
+            waiting: list[_Waiting] = []
             for finding in [finding for finding in ledger.findings if finding.confirmed is False]:
                 if finding.kind in confirmed or finding.kind in seen:
                     ledger.findings.remove(finding)  # another one tells it
                     continue
                 seen.add(finding.kind)
-                history = () if finding.case in (OPENING, SURVEY) and number == 0 else ledger.history(finding.case)
-                waiting.setdefault(history, []).append(finding)
+                outside = finding.case in (OPENING, SURVEY) and number == 0
+                waiting.append(_Waiting(finding, () if outside else ledger.history(finding.case)))
             while waiting:
-                longest = max(waiting, key=len)
-                within = {history: found for history, found in waiting.items() if longest[: len(history)] == history}
-                for history in within:
-                    del waiting[history]
+                longest = max((each.history for each in waiting), key=len)
+                within = [each for each in waiting if longest[: len(each.history)] == each.history]
+                waiting = [each for each in waiting if each not in within]
                 yield self._replay(state, ledger, longest, within)
 
     def _parts(self, state: State) -> list[tuple[tuple[Case, ...], Sequence[str]]]:
@@ -106,32 +121,27 @@ class Confirmation:
         return job
 
     def _replay(
-        self, state: State, ledger: Ledger, history: tuple[str, ...], waiting: dict[tuple[str, ...], list[Finding]]
+        self, state: State, ledger: Ledger, history: tuple[str, ...], waiting: list[_Waiting]
     ) -> Callable[[], object]:
         """Plays the cases of `history` on fresh servers until all that waits has shown itself often enough, or not."""
         known = {case.id: case for case in self.selection.cases}
         cases = tuple(known[case] for case in history if case in known)
-        first = ledger is state.ledgers[0]
-        found = [finding for each in waiting.values() for finding in each]
+        surveyed = ledger is state.ledgers[0]  # the survey was taken in that session before any case
 
         def job() -> None:
             began = time.monotonic()
-            shown = [0] * len(found)
             tries = 0
-            while tries < TRIES and min(shown) < ENOUGH and (not tries or time.monotonic() - began < SECONDS):
+            while tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
+                if tries and time.monotonic() - began > SECONDS:
+                    break
                 tries += 1
-                # The session that the survey was taken in has it in its history.
-                stage = self._opened(state, (SURVEY, CLOSING) if first else ()) if first or not cases else None
+                stage = self._opened(state, (SURVEY, CLOSING) if surveyed else ()) if surveyed or not cases else None
                 again = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
-                for i, finding in enumerate(found):
-                    shown[i] += any(_alike(finding, other) for other in again.findings)
+                for each in waiting:
+                    each.shown += any(_alike(each.finding, other) for other in again.findings)
             with state.lock:
-                for (history, finding), times in zip(
-                    ((history, finding) for history, each in waiting.items() for finding in each), shown, strict=True
-                ):
-                    after = history[:-1] if history and history[-1] == finding.case else history
-                    before = 1 + (history == (finding.case,))  # the run, which has shown it, and the case alone
-                    ledger.settle(finding, after, (1 + times, before + tries), shown=times >= ENOUGH)
+                for each in waiting:
+                    each.settle(ledger, tries)
 
         return job
 

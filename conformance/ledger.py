@@ -117,7 +117,8 @@ class Ledger:
             again = finding.requirement in back
             if finding.confirmed is None and (finding.case == case or (again and finding.kind in kinds)):
                 frames = finding.frames if again else self.led_to(finding)
-                self.findings[i] = replace(finding, confirmed=again, frames=frames)
+                tries = finding.tries if again else (1, 2)
+                self.findings[i] = replace(finding, confirmed=again, frames=frames, tries=tries)
 
     def settle(self, finding: Finding, after: tuple[str, ...], tries: tuple[int, int], *, shown: bool) -> None:
         """What did not come back alone was tried again, `after` the cases before it; whether that has shown it."""

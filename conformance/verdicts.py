@@ -54,7 +54,8 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
     """The verdict on one requirement in one run. It must hold in the run's revision."""
     ledger = facts.ledger
     softened = facts.softened.get(requirement.id)
-    findings = tuple(_at_most(softened, f) for f in ledger.findings if f.requirement == requirement.id)
+    found = [f for f in (*ledger.findings, *ledger.flaky) if f.requirement == requirement.id]
+    findings = tuple(_at_most(softened, f) for f in found if f.confirmed is not False)
     verdict, reason = _verdict(requirement, facts, findings)
     failed = verdict is Verdict.FAILED
     severity = (
@@ -73,9 +74,8 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         findings=tuple(sorted(findings, key=lambda f: -severity_of(requirement, facts.revision, f.ceiling).rank))
         if failed
         else (),
-        flaky=tuple(f for f in ledger.flaky if f.requirement == requirement.id)
-        if verdict is Verdict.INCONCLUSIVE
-        else (),
+        # What did not come back fails nobody, whether all tries were made or the run was cut short before.
+        flaky=tuple(f for f in found if f.confirmed is False) if verdict is Verdict.INCONCLUSIVE else (),
         seconds=sum(facts.seconds.get(case, 0.0) for case in facts.cases_of.get(requirement.id, ())),
     )
 
@@ -100,8 +100,9 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
         return Verdict.FAILED, ""
     if identifier in ledger.broken:
         return Verdict.BROKEN, ledger.broken[identifier]
-    flaky = next((finding for finding in ledger.flaky if finding.requirement == identifier), None)
-    if flaky is not None:
+    doubted = [f for f in (*ledger.findings, *ledger.flaky) if f.requirement == identifier]
+    if doubted:
+        flaky = doubted[0]
         shown, tries = flaky.tries
         return Verdict.INCONCLUSIVE, f"flaky, in {shown} of {tries} tries: {flaky.message} ({flaky.actual})"
     if identifier in ledger.tested:

@@ -195,3 +195,11 @@ def test_what_came_back_with_its_history_stands_and_says_what_it_takes() -> None
     judged = judge(requirement(), facts(ledger))
     assert (judged.verdict, judged.severity) == (Verdict.FAILED, Severity.VIOLATION)
     assert (judged.findings[0].after, judged.findings[0].tries) == (("tools/before",), (3, 3))
+
+
+def test_what_did_not_come_back_alone_fails_nobody_if_the_run_is_cut_short_then() -> None:
+    ledger = broken_ledger()
+    ledger.confirm("tools/case", set(), set())
+    judged = judge(requirement(), facts(ledger))
+    assert (judged.verdict, judged.reason) == (Verdict.INCONCLUSIVE, "flaky, in 1 of 2 tries: wrong (wrong)")
+    assert len(judged.flaky) == 1
