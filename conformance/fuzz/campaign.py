@@ -195,8 +195,7 @@ class _Player:
                 self.held[breach] += bool(breach)
                 continue
             if breach.cause not in self.causes:
-                trace = tuple(self.partner.session.trace)
-                self.causes[breach.cause] = _Cause(example, breach, row, reply.fate, trace)
+                self.causes[breach.cause] = _Cause(example, breach, row, reply.fate, reply.history)
             cause = self.causes[breach.cause]
             cause.count += 1
             cause.kinds[example.kind] += 1

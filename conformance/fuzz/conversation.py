@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from conformance.fuzz.choices import Choices, one_of, text
 from conformance.fuzz.example import DIED, HUNG, Breach, Example, Reply
-from conformance.fuzz.limits import extreme
+from conformance.fuzz.limits import extreme_lines
 from conformance.fuzz.params import NEEDS, good_params
 from conformance.fuzz.schema_values import ODD, PLAIN
 from conformance.messages import MAY_TAKE_LONG, Call, encode
@@ -99,11 +99,12 @@ class Conversation:
             about={"together": together},
             script=script,
         )
-        return replace(example, about={**example.about, "extreme": extreme(example)})
+        return replace(example, about={**example.about, "extreme": extreme_lines(example)})
 
     def judge(self, example: Example, reply: Reply) -> Breach | str:
         """Whether each request was answered once and nothing else came."""
-        ceiling = Severity.WARNING if example.about["extreme"] else None
+        extreme = any(example.about["extreme"])
+        ceiling = Severity.WARNING if extreme else None
         open_calls = [call for call in reply.calls if not call.answers and not call.excused]
         if reply.fate == DIED:
             message, expected = "legal messages end the server", "a response to each request"
@@ -113,9 +114,8 @@ class Conversation:
         if reply.fate == HUNG:
             message = "after legal messages the server answers nothing any more"
             return Breach(ONCE, message, "a response", reply.why, reply.frames, ceiling, {"alive": True})
-        if example.about["extreme"] and all(_unread(stray) for stray in reply.strays):
-            return ONCE  # what its parser does not take may be unanswered, or refused as JSON-RPC says
-        if reply.strays:
+        if reply.strays and not (extreme and all(_unread(stray) for stray in reply.strays)):
+            # What its parser does not take a server may refuse as JSON-RPC says.
             return self._stray(example, reply, open_calls, ceiling)
         if open_calls:
             first = open_calls[0]

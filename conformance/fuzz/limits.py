@@ -24,7 +24,12 @@ FIRST_ID = 500_001
 
 def extreme(example: Example) -> bool:
     """Whether the example has something that a parser may refuse. What is no JSON is judged by its bytes."""
-    return any(_extreme(line) for line in _lines(example))
+    return any(extreme_lines(example))
+
+
+def extreme_lines(example: Example) -> list[bool]:
+    """The same of each line of its script."""
+    return [_extreme(line) for line in _lines(example)]
 
 
 def tamed(example: Example) -> Example | None:
@@ -35,7 +40,8 @@ def tamed(example: Example) -> Example | None:
     lines = [encode(_tame(value, DEPTH // 2)) for value, _ in values]
     if not example.script:
         return replace(example, data=lines[0])
-    return replace(example, data=b"\n".join(lines), script=tuple(lines))
+    about = {**example.about, **({"extreme": [False] * len(lines)} if "extreme" in example.about else {})}
+    return replace(example, data=b"\n".join(lines), script=tuple(lines), about=about)
 
 
 def _lines(example: Example) -> list[bytes]:
