@@ -35,8 +35,9 @@ class _Waiting:
     def settle(self, ledger: Ledger, tries: int) -> None:
         """Write down what came of that many tries."""
         case = self.finding.case
-        after = self.history[:-1] if self.history[-1:] == (case,) else self.history
-        before = 2 if self.history == (case,) else 1  # the run, which has shown it, and the case alone
+        after = tuple(each for each in self.history if each != case)
+        # The run has shown it. That the case alone has not is one of the tries, unless it is said to take more.
+        before = 2 if not after or _lost(self.finding) else 1
         ledger.settle(self.finding, after, (1 + self.shown, before + tries), shown=self.shown >= ENOUGH)
 
 
@@ -77,8 +78,12 @@ class Confirmation:
                     ledger.findings.remove(finding)  # another one tells it
                     continue
                 seen.add(finding.kind)
-                outside = finding.case in (OPENING, SURVEY) and number == 0
-                waiting.append(_Waiting(finding, () if outside else ledger.history(finding.case)))
+                history = ledger.history(finding.case)
+                if _lost(finding):  # where a race strikes is a matter of chance
+                    history = tuple(case for played in ledger.sessions for case in played)
+                elif finding.case in (OPENING, SURVEY) and number == 0:
+                    history = ()
+                waiting.append(_Waiting(finding, history))
             while waiting:
                 longest = max((each.history for each in waiting), key=len)
                 within = [each for each in waiting if longest[: len(each.history)] == each.history]
@@ -165,8 +170,12 @@ class Confirmation:
 
 def _alike(finding: Finding, other: Finding) -> bool:
     """Whether both tell the same. Which request a server leaves unanswered when it dies is a matter of chance."""
-    lost = finding.message.endswith(UNANSWERED) and other.message.endswith(UNANSWERED)
+    lost = _lost(finding) and _lost(other)
     return finding.requirement == other.requirement and (lost or finding.message == other.message)
+
+
+def _lost(finding: Finding) -> bool:
+    return finding.message.endswith(UNANSWERED)
 
 
 def _tell_nobody(case: str, outcome: str, seconds: float) -> None:

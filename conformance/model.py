@@ -188,7 +188,7 @@ class Finding:
 
     `ceiling` softens the severity that level and basis give; it never hardens it. `confirmed` is None until the
     case has been put to the test again, alone, on a fresh server. `occurrences` counts like findings folded into
-    this one. `after` are the cases that have to be played before it, in the same session, so that it comes back.
+    this one. `after` are the cases that have to be played in the same session, so that it comes back.
     `tries` says how often it was shown of how many times, (3, 6); it is (0, 0) for what came back at once, alone.
     `diagnosis` says what probably is behind it and `hint` how to mend that; empty if nothing is known.
     `replay` is a case, as in a case file, that shows it again without Hypothesis; empty if there is none.

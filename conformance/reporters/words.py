@@ -63,8 +63,8 @@ def standing(finding: Finding) -> str:
     if not finding.confirmed:
         return f"flaky: in {shown} of {tries} tries"
     if finding.after:
-        cases = "case" if len(finding.after) == 1 else f"{len(finding.after)} cases"
-        return f"confirmed on fresh servers: it takes the {cases} played before it (in {shown} of {tries} tries)"
+        cases = "other case" if len(finding.after) == 1 else f"{len(finding.after)} other cases"
+        return f"confirmed on fresh servers in {shown} of {tries} tries, with the {cases} of the same session"
     return f"confirmed on fresh servers in {shown} of {tries} tries" if tries else "confirmed on a fresh server"
 
 
