@@ -1,18 +1,44 @@
-"""Confirm: what failed is put to the test again on a fresh server."""
+"""Confirm: what failed is put to the test again on fresh servers, alone, and if need be with all that came before."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from conformance.cases import Case
+from conformance.detection import judge_refusal
 from conformance.ledger import Ledger
-from conformance.model import Kind
+from conformance.model import Finding, Kind
 from conformance.selection import Selection
 from conformance.session import NotSpoken
 from conformance.transports import StartError
-from conformance.units import CLOSING, SESSION_CASES, SURVEY, Stage, State, Workshop
-from conformance.verdicts import stands
+from conformance.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
+
+TRIES = 5
+"""Times that what did not come back alone is played with all that came before it."""
+ENOUGH = 2
+"""Times of these that it has to show itself."""
+UNANSWERED = " is not answered"
+SECONDS = 30.0
+"""After that no further try is begun; what has not shown itself by then fails nobody."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A finding that did not come back alone, the cases that led to it, and how often these have shown it again."""
+
+    finding: Finding
+    history: tuple[str, ...]
+    shown: int = 0
+
+    def settle(self, ledger: Ledger, tries: int) -> None:
+        """Write down what came of that many tries."""
+        case = self.finding.case
+        after = tuple(each for each in self.history if each != case)
+        # The run has shown it. That the case alone has not is one of the tries, unless it is said to take more.
+        before = 2 if not after or _lost(self.finding) else 1
+        ledger.settle(self.finding, after, (1 + self.shown, before + tries), shown=self.shown >= ENOUGH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +47,7 @@ class Confirmation:
 
     With `surveys` whatever is found outside of the cases takes a survey to show. Of the cases that show findings of one
     kind the first is played, whose finding is reported, and the next one only if it does not show it again: so `jobs`
-    is to be asked until there are none.
+    is to be asked until there are none. Then `replays` is asked, once.
     """
 
     workshop: Workshop
@@ -40,6 +66,29 @@ class Confirmation:
         for cases, outside in self._parts(state):
             self.played.update((state.revision.date, case) for case in (*(case.id for case in cases), *outside))
             yield self._job(state, cases, outside)
+
+    def replays(self, state: State) -> Iterator[Callable[[], object]]:
+        """Each plays a session again, as far as something in it did not come back alone, and settles what that was."""
+        confirmed = {finding.kind for ledger in state.ledgers for finding in ledger.findings if finding.confirmed}
+        seen: set[Kind] = set()
+        for number, ledger in enumerate(state.ledgers):
+            waiting: list[_Waiting] = []
+            for finding in [finding for finding in ledger.findings if finding.confirmed is False]:
+                if finding.kind in confirmed or finding.kind in seen:
+                    ledger.findings.remove(finding)  # another one tells it
+                    continue
+                seen.add(finding.kind)
+                history = ledger.history(finding.case)
+                if _lost(finding):  # where a race strikes is a matter of chance
+                    history = tuple(case for played in ledger.sessions for case in played)
+                elif finding.case in (OPENING, SURVEY) and number == 0:
+                    history = ()
+                waiting.append(_Waiting(finding, history))
+            while waiting:
+                longest = max((each.history for each in waiting), key=len)
+                within = [each for each in waiting if longest[: len(each.history)] == each.history]
+                waiting = [each for each in waiting if each not in within]
+                yield self._replay(state, ledger, longest, within)
 
     def _parts(self, state: State) -> list[tuple[tuple[Case, ...], Sequence[str]]]:
         """What each process has to show again: cases, and what is outside of them."""
@@ -72,7 +121,32 @@ class Confirmation:
                 with state.lock:
                     kinds = {f.kind for mine in state.ledgers for f in mine.findings if f.case == case}
                     for mine in state.ledgers:
-                        mine.confirm(case, back, kinds, stands)
+                        mine.confirm(case, back, kinds)
+
+        return job
+
+    def _replay(
+        self, state: State, ledger: Ledger, history: tuple[str, ...], waiting: list[_Waiting]
+    ) -> Callable[[], object]:
+        """Plays the cases of `history` on fresh servers until all that waits has shown itself often enough, or not."""
+        known = {case.id: case for case in self.selection.cases}
+        cases = tuple(known[case] for case in history if case in known)
+        surveyed = ledger is state.ledgers[0]  # the survey was taken in that session before any case
+
+        def job() -> None:
+            began = time.monotonic()
+            tries = 0
+            while tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
+                if tries and time.monotonic() - began > SECONDS:
+                    break
+                tries += 1
+                stage = self._opened(state, (SURVEY, CLOSING) if surveyed else ()) if surveyed or not cases else None
+                again = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
+                for each in waiting:
+                    each.shown += any(_alike(each.finding, other) for other in again.findings)
+            with state.lock:
+                for each in waiting:
+                    each.settle(ledger, tries)
 
         return job
 
@@ -86,9 +160,22 @@ class Confirmation:
             stage.open()
             if SURVEY in outside or self.surveys:
                 self.workshop.survey(state, stage)
-        except NotSpoken:
+        except NotSpoken as refusal:
+            judged = judge_refusal(stage, refusal)
             stage.close()
+            if judged is not None:
+                stage.ledger.keep(judged)
         return stage
+
+
+def _alike(finding: Finding, other: Finding) -> bool:
+    """Whether both tell the same. Which request a server leaves unanswered when it dies is a matter of chance."""
+    lost = _lost(finding) and _lost(other)
+    return finding.requirement == other.requirement and (lost or finding.message == other.message)
+
+
+def _lost(finding: Finding) -> bool:
+    return finding.message.endswith(UNANSWERED)
 
 
 def _tell_nobody(case: str, outcome: str, seconds: float) -> None:

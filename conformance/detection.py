@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from conformance.expect import shorten
 from conformance.ledger import Ledger
 from conformance.messages import parse
-from conformance.model import Limits
-from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, Revision
+from conformance.model import Finding, Limits, Severity
+from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, Revision, named_version, standing
 from conformance.session import Call, NotSpoken
 from conformance.target import ending
 from conformance.transports import StartError
-from conformance.units import Stage
+from conformance.units import OPENING, Stage
 
 PATIENCE = 5.0
 """Seconds that a server which has answered in one era is given for its first answer in the other."""
@@ -26,7 +26,8 @@ class Attempt:
     """One try to open a session in a revision.
 
     `stage` is open if `spoken`. `silent` means that no answer of any kind came, and `lost` why. `fatal` means that
-    the target could not be started.
+    the target could not be started. `judged` are the requirements of which something may be said although the revision
+    is not spoken; None stands for all.
     """
 
     revision: Revision
@@ -39,10 +40,20 @@ class Attempt:
     lost: str = ""
     call: Call | None = None
     seconds: float = 0.0
+    judged: frozenset[str] | None = None
 
 
 FRAMING = 1.0
 """Seconds in which a silent server may show that it speaks with Content-Length headers."""
+
+COUNTEROFFERED = "versioning/unsupported-version-counteroffered"
+IMPLEMENTED = "discovery/discover-implemented"
+LISTS_VERSION = "discovery/discover-lists-version-used"
+OF_BYTES = frozenset(
+    ("transport-stdio/stdout-only-messages", "transport-stdio/no-embedded-newlines", "jsonrpc/messages-utf8")
+)
+"""The same in every revision, so that they can be judged before one is agreed on."""
+OF_DISCOVER = frozenset((IMPLEMENTED, LISTS_VERSION, "discovery/discover-result-shape"))
 
 HELD_BACK = "the answer came when stdin was closed, and not before"
 
@@ -61,31 +72,81 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
     except NotSpoken as reason:
         call = reason.call
         silent = call is None or (not call.answers and (call.head is None or call.head.status is None))
-        if call is not None:
-            call.excused = True  # a server that does not open cannot be tested; that is no finding
-            _modern_without_discover(stage, call)
+        judged = judge_refusal(stage, reason)
         lost = call.lost + _circumstances(stage) if silent and call is not None else ""
         why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
-        return Attempt(revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost, call=call)
+        return Attempt(
+            revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost, call=call, judged=judged
+        )
     transport = stage.session.transport
     # A target that was started ahead may have been ready long before it was asked.
     seconds = min(time.monotonic() - transport.began, took + transport.worked())
     return Attempt(revision, stage, spoken=True, seconds=seconds)
 
 
-def _modern_without_discover(stage: Stage, refused: Call) -> None:
-    """A server that refuses server/discover and serves another request of the stateless era lacks what it must have."""
-    if refused.method != "server/discover" or refused.error is None:
-        return
-    call = stage.session.request("tools/list")
-    if isinstance(call.result, dict) and isinstance(call.result.get("resultType"), str):
+def judge_refusal(stage: Stage, refusal: NotSpoken) -> frozenset[str] | None:
+    """Write down what a failed opening says of the server itself; of which requirements that may be, None for all.
+
+    A revision is spoken only if the server says so. Of one that it does not speak nothing is judged but that.
+    """
+    call, offered = refusal.call, refusal.offered
+    if call is None:
+        return None
+    call.excused = True  # a server that does not open cannot be tested; that is no finding
+    if stage.session.revision.era == "stateless":
+        modern = _modern_without_discover(stage, call) or _modern_without_version(stage, call)
+        return OF_BYTES | OF_DISCOVER if modern else OF_BYTES
+    if not offered or standing(offered) == "known":
+        return None
+    if standing(offered) != "later":
         stage.ledger.broke(
-            "discovery/discover-implemented",
-            "server/discover is refused by a server that serves other requests of the stateless era",
-            expected="a result",
-            actual=shorten(refused.error),
-            frames=(*refused.proof, *call.proof),
+            COUNTEROFFERED,
+            f"the server answers with {named_version(offered)}",
+            expected="the requested version, or another one that the server supports: the date of a revision",
+            actual=offered,
+            frames=call.proof,
+            # A draft that was never published may have had a date of its own.
+            ceiling=Severity.WARNING if standing(offered) == "unpublished" else None,
         )
+    return frozenset((COUNTEROFFERED,))
+
+
+def _modern_without_discover(stage: Stage, refused: Call) -> bool:
+    """A server that refuses server/discover and serves another request of the stateless era lacks what it must have."""
+    if refused.error is None:
+        return False
+    call = stage.session.request("tools/list")
+    call.excused = True
+    if not _is_modern(call):
+        return False
+    stage.ledger.broke(
+        IMPLEMENTED,
+        "server/discover is refused by a server that serves other requests of the stateless era",
+        expected="a result",
+        actual=shorten(refused.error),
+        frames=(*refused.proof, *call.proof),
+    )
+    return True
+
+
+def _modern_without_version(stage: Stage, call: Call) -> bool:
+    """A result of the stateless era that names no version under which it could have been given."""
+    versions = call.result.get("supportedVersions") if isinstance(call.result, dict) else None
+    known = isinstance(versions, list) and any(each in BY_DATE for each in versions if isinstance(each, str))
+    if not _is_modern(call) or known:
+        return False  # one that names only versions of the other era says that it is of that era
+    stage.ledger.broke(
+        LISTS_VERSION,
+        "supportedVersions lacks the version under which it was sent",
+        expected=f"a list with {stage.session.revision.date}",
+        actual=shorten(versions),
+        frames=call.proof,
+    )
+    return True
+
+
+def _is_modern(call: Call) -> bool:
+    return isinstance(call.result, dict) and isinstance(call.result.get("resultType"), str)
 
 
 def judge_offers(failed: Iterable[Attempt]) -> None:
@@ -95,12 +156,16 @@ def judge_offers(failed: Iterable[Attempt]) -> None:
         second = answered.get(first.offered)
         if second is None or second.call is None or first.call is None or second.stage is None:
             continue
-        second.stage.ledger.broke(
-            "versioning/supported-version-echoed",
-            "the server answers no version by itself, not even one that it offers",
-            expected=f"{first.offered}, which it offered before",
-            actual=second.offered,
-            frames=second.call.proof,
+        second.stage.ledger.found(
+            Finding(
+                "versioning/supported-version-echoed",
+                OPENING,
+                "the server answers no version by itself, not even one that it offers",
+                f"{first.offered}, which it offered before",
+                second.offered,
+                second.call.proof,
+                confirmed=True,  # two servers have shown it
+            )
         )
         return
 
@@ -163,12 +228,32 @@ def attempts(
     if wanted == ("newest",):
         yield from _newest(first, begin, (other_limits, limits))
         return
-    yield first
-    rest = [r for r in candidates if r.era == "handshake" and r is not newest] if not first.silent else []
+    rest = [r for r in candidates if r.era == "handshake" and r is not newest]
     jobs: list[Future[Attempt]] = [pool.submit(attempt, r, begin, other_limits) for r in STATELESS]
-    jobs += [pool.submit(attempt, r, begin, limits) for r in rest]
+    if first.silent:
+        others = [job.result() for job in jobs]
+        first = _once_more(first, others, begin, limits)
+        yield first
+        yield from others
+        jobs = []
+    else:
+        yield first
+    jobs += [pool.submit(attempt, r, begin, limits) for r in rest if not first.silent]
     for job in jobs:
         yield job.result()
+
+
+def _once_more(silent: Attempt, others: Iterable[Attempt], begin: Begin, limits: Limits) -> Attempt:
+    """The handshake once more, if the server has answered meanwhile: the first start of a package may take long."""
+    answered = [tried for tried in others if not tried.silent]
+    if not answered:
+        return silent
+    again = attempt(silent.revision, begin, replace(limits, start=min(limits.start, PATIENCE)))
+    if again.silent:
+        discard(again)
+        return silent
+    discard(silent)
+    return again
 
 
 def _first_then_rest(candidates: Iterable[Revision], begin: Begin, limits: Limits, pool: Executor) -> Iterator[Attempt]:
@@ -194,6 +279,8 @@ def _newest(first: Attempt, begin: Begin, limits: tuple[Limits, Limits]) -> Iter
             discard(first)
             yield modern
             return
+        if first.silent:
+            first = _once_more(first, (modern,), begin, limits[1])
         if first.spoken:
             discard(modern)
             yield first
@@ -212,6 +299,8 @@ def discard(failed: Attempt, begin: Begin | None = None) -> Ledger:
     if failed.stage is None:
         return Ledger()
     failed.stage.close()
+    if failed.judged is not None:
+        failed.stage.ledger.keep(failed.judged)
     call = failed.call
     if begin is not None and failed.silent and call is not None and call.answers and _holds_back(failed, call, begin):
         failed.lost = f"{call.lost}; {HELD_BACK}"
@@ -255,6 +344,9 @@ def untestable(failed: list[Attempt]) -> str:
     fatal = next((tried for tried in failed if tried.fatal), None)
     if fatal is not None:
         return fatal.reason
+    misnamed = next((tried for tried in failed if tried.judged == frozenset((COUNTEROFFERED,))), None)
+    if misnamed is not None:
+        return misnamed.reason
     if len(failed) > 1 and all(tried.silent for tried in failed):
         return f"the server answers neither initialize nor server/discover: {failed[0].lost}"
     if len({tried.reason for tried in failed}) == 1:

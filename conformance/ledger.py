@@ -37,6 +37,9 @@ class Ledger:
         self.broken: dict[str, str] = {}
         self.histories: list[tuple[Frame, ...]] = []
         self.tallies: list[Tally] = []
+        self.flaky: list[Finding] = []
+        self.sessions: list[list[str]] = []
+        """The cases that were played in each session of the unit, one session after another."""
 
     def held(self, requirement: str) -> None:
         """`requirement` was put to the test in the present case and held."""
@@ -106,28 +109,50 @@ class Ledger:
         if not self.sealed:
             self.broken.setdefault(requirement, why)
 
-    def confirm(
-        self, case: str, back: Collection[str], kinds: Collection[Kind], stands: Callable[[Finding], bool]
-    ) -> None:
+    def keep(self, requirements: Collection[str]) -> None:
+        """Forget what was learned of all requirements but these."""
+        self.findings = [finding for finding in self.findings if finding.requirement in requirements]
+        for known in (self.tested, self.open, self.blocked, self.absent):
+            for requirement in [each for each in known if each not in requirements]:
+                known.pop(requirement)
+
+    def confirm(self, case: str, back: Collection[str], kinds: Collection[Kind]) -> None:
         """The case was put to the test again and broke the requirements `back`; it had shown findings of `kinds`.
 
         What other cases have shown of the same kind comes back with it. What did not come back gets all that led to it
-        as its frames; if it does not stand so, it is inconclusive.
+        as its frames.
         """
         if self.sealed:
             return
-        kept: list[Finding] = []
-        for finding in self.findings:
+        for i, finding in enumerate(self.findings):
             again = finding.requirement in back
             if finding.confirmed is None and (finding.case == case or (again and finding.kind in kinds)):
                 frames = finding.frames if again else self.led_to(finding)
-                finding = replace(finding, confirmed=again, frames=frames)
-            if stands(finding):
-                kept.append(finding)
-                continue
-            self.tested.pop(finding.requirement, None)
-            self.inconclusive(finding.requirement, f"it happened once and did not come back: {finding.actual}")
-        self.findings = kept
+                tries = finding.tries if again else (1, 2)
+                self.findings[i] = replace(finding, confirmed=again, frames=frames, tries=tries)
+
+    def settle(self, finding: Finding, after: tuple[str, ...], tries: tuple[int, int], *, shown: bool) -> None:
+        """What did not come back alone was tried again, `after` the cases before it; whether that has shown it."""
+        if self.sealed or finding not in self.findings:
+            return
+        settled = replace(finding, confirmed=shown, after=after, tries=tries)
+        if shown:
+            self.findings[self.findings.index(finding)] = settled
+        else:
+            self.findings.remove(finding)
+            self.doubt(settled)
+
+    def doubt(self, finding: Finding) -> None:
+        """A finding that did not show itself twice: it fails nobody."""
+        if not self.sealed:
+            self.flaky.append(finding)
+
+    def history(self, case: str) -> tuple[str, ...]:
+        """The cases that were played in the session of `case`, up to it; if it was played in none, all of the last."""
+        for played in self.sessions:
+            if case in played:
+                return tuple(played[: played.index(case) + 1])
+        return tuple(self.sessions[-1]) if self.sessions else ()
 
     def mark(self) -> Mark:
         """What is written down so far, for `unlearn`."""
@@ -158,11 +183,11 @@ class Ledger:
     def merge(self, other: Ledger) -> None:
         """Take over all that `other` has written down; like findings become one."""
         self.tallies += other.tallies
+        self.flaky += [each for each in other.flaky if each.kind not in {mine.kind for mine in self.flaky}]
         for theirs in other.findings:
             for i, mine in enumerate(self.findings):
                 if mine.kind == theirs.kind:
-                    first = mine if mine.confirmed is not False or theirs.confirmed is False else theirs
-                    self.findings[i] = replace(first, occurrences=mine.occurrences + theirs.occurrences)
+                    self.findings[i] = replace(mine, occurrences=mine.occurrences + theirs.occurrences)
                     break
             else:
                 self.findings.append(theirs)

@@ -28,7 +28,7 @@ SPOKEN: Mapping[type, frozenset[str]] = {
         Target: "command url env cwd headers",
         Run: "server capabilities verdicts tallies",
         Tally: "answers note",
-        Judged: "reason findings reproduce",
+        Judged: "reason findings flaky reproduce",
         Finding: "message expected actual frames replay",
         Frame: "data headers",
         Requirement: "",

@@ -148,3 +148,12 @@ def is_id(value: Json) -> bool:
     if isinstance(value, bool):
         return False
     return isinstance(value, (str, int)) or (isinstance(value, float) and value.is_integer())
+
+
+def is_message(value: Json) -> bool:
+    """Whether JSON-RPC 2.0 and MCP together call a value a request, a notification or a response."""
+    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0" or not is_id(value.get("id", "")):
+        return False
+    if "method" in value:
+        return isinstance(value["method"], str) and isinstance(value.get("params", {}), dict)
+    return bool(value.keys() & {"result", "error"})

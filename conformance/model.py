@@ -188,7 +188,9 @@ class Finding:
 
     `ceiling` softens the severity that level and basis give; it never hardens it. `confirmed` is None until the
     case has been put to the test again, alone, on a fresh server. `occurrences` counts like findings folded into
-    this one. `diagnosis` says what probably is behind it and `hint` how to mend that; empty if nothing is known.
+    this one. `after` are the cases that have to be played in the same session, so that it comes back.
+    `tries` says how often it was shown of how many times, (3, 6); it is (0, 0) for what came back at once, alone.
+    `diagnosis` says what probably is behind it and `hint` how to mend that; empty if nothing is known.
     `replay` is a case, as in a case file, that shows it again without Hypothesis; empty if there is none.
     """
 
@@ -204,6 +206,8 @@ class Finding:
     diagnosis: str = ""
     hint: str = ""
     replay: Mapping[str, Json] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
+    tries: tuple[int, int] = (0, 0)
 
     @property
     def kind(self) -> Kind:
@@ -219,7 +223,7 @@ class Judged:
     """One requirement with its verdict in one run.
 
     `severity` is set only if the verdict is failed. `reason` says why it is not applicable, inconclusive, blocked or
-    broken.
+    broken. `flaky` are findings that did not show themselves twice, where that is why it is inconclusive.
     """
 
     requirement: Requirement
@@ -232,6 +236,7 @@ class Judged:
     findings: tuple[Finding, ...] = ()
     reproduce: str = ""
     seconds: float = 0.0
+    flaky: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

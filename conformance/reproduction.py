@@ -24,8 +24,8 @@ NEEDED = "must be set"
 """What a shell says of a variable that stands for a secret and is not set."""
 
 
-def command(target: Target, options: Options, revision: str, selection: str) -> str:
-    """`mcp-conform …` for this target, with what was chosen for it; `selection` is what `--only` gets.
+def command(target: Target, options: Options, revision: str, *selection: str) -> str:
+    """`mcp-conform …` for this target, with what was chosen for it; `selection` is what `--only` gets, one by one.
 
     A line for a POSIX shell. A secret is not in it: `${NAME:?must be set}` stands for it, by which a shell that does
     not have the variable says so and does not run it. All else is as it was given.
@@ -52,7 +52,7 @@ def command(target: Target, options: Options, revision: str, selection: str) -> 
         words += ["--cwd", target.cwd]
     if options.limits.answer != Limits().answer:
         words += ["--timeout", f"{options.limits.answer:g}"]
-    if selection.startswith(f"{CAMPAIGNS}/"):
+    if any(each.startswith(f"{CAMPAIGNS}/") for each in selection):
         words += options.fuzzing.words
     line += [command_line(words)] if words else []
     for name, value in target.env.items():
@@ -61,7 +61,8 @@ def command(target: Target, options: Options, revision: str, selection: str) -> 
     for name, value in target.headers.items():
         if not options.named_by or name in options.given:
             line += ["--header", _quoted([(f"{name}: ", ""), stand_ins.whole(name, value)])]
-    return " ".join([*line, command_line(["--revision", revision, "--only", selection])])
+    chosen = [word for each in selection for word in ("--only", each)]
+    return " ".join([*line, command_line(["--revision", revision, *chosen])])
 
 
 class _StandIns:

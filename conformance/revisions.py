@@ -1,6 +1,8 @@
 """The table of revisions of the specification."""
 
+import re
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 EraName = Literal["handshake", "stateless"]
@@ -40,3 +42,31 @@ STATELESS = tuple(revision for revision in REVISIONS if revision.era == "statele
 def holds(revision: str, since: str | None, until: str | None) -> bool:
     """Whether `revision` lies in the window [since, until]; a missing bound is open."""
     return (since is None or since <= revision) and (until is None or revision <= until)
+
+
+Standing = Literal["known", "later", "unpublished", "impossible"]
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def standing(version: str) -> Standing:
+    """What a version named by a server is: in the table, of a later date, of a date without a revision, or no date."""
+    if version in BY_DATE:
+        return "known"
+    try:
+        named = date.fromisoformat(version) if _DATE.fullmatch(version) else None
+    except ValueError:
+        named = None
+    if named is None:
+        return "impossible"
+    return "later" if version > REVISIONS[-1].date else "unpublished"
+
+
+def named_version(version: str) -> str:
+    """`version 2025-6-18, which does not exist`, for sentences."""
+    remarks: dict[Standing, str] = {
+        "known": "",
+        "later": ", which mcp-conform does not know",
+        "unpublished": ", which is no published revision of the specification",
+        "impossible": ", which does not exist",
+    }
+    return f"version {version}{remarks[standing(version)]}"

@@ -22,6 +22,7 @@ from conformance.ledger import Ledger
 from conformance.model import (
     Frame,
     Judged,
+    Kind,
     Report,
     Requirement,
     Run,
@@ -194,9 +195,11 @@ class Runner:
             self._connections.adapt(max(state.startup for state in self._states))
         if not self._states:
             judge_offers(failed)
+        told: set[Kind] = set()
         for tried, ledger in zip(failed, pool.map(lambda tried: discard(tried, self._begin), failed), strict=True):
-            if not self._states and ledger.findings:
+            if not spoken and {finding.kind for finding in ledger.findings} - told:
                 self._states.append(self._failed_state(tried, ledger))
+                told.update(finding.kind for finding in ledger.findings)
             self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
         insisted = [d for d in options.revisions if d != "newest" and d not in spoken]
         if not spoken:
@@ -294,13 +297,19 @@ class Runner:
     # -- confirm
 
     def _confirm(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
-        """Put what failed to the test again, on fresh servers: each case alone, with --quick all on one."""
+        """Put what failed to the test again, on fresh servers: each case alone, with --quick all on one.
+
+        What does not come back so is played with all that had been played before it, several times.
+        """
         again = self._confirmation
         self._connections.be_patient()
         while todo := [job for state in self._states for job in again.jobs(state)]:
             yield events.Confirming(len(todo))
             self._connections.expect(max(0, len(todo) - self._ahead))
             self._ahead = 0
+            yield from self._work(pool, todo)
+        if todo := [job for state in self._states for job in again.replays(state)]:
+            yield events.Confirming(len(todo))
             yield from self._work(pool, todo)
 
     def _look_ahead(self) -> None:
@@ -357,12 +366,14 @@ class Runner:
         """With the command that shows the failure again, and what probably is behind it."""
         if judged.verdict is not Verdict.FAILED:
             return judged
-        shown_by = judged.requirement.id if judged.requirement.id in self._advice else judged.findings[0].case
+        first = judged.findings[0]
+        advice = judged.requirement.id in self._advice
+        shown_by = (judged.requirement.id,) if advice else (*first.after, first.case)
         findings = tuple(map(explained, judged.findings))
         return replace(
             judged,
             findings=findings,
-            reproduce=command(self.target, self._own_options(), state.revision.date, shown_by),
+            reproduce=command(self.target, self._own_options(), state.revision.date, *shown_by),
         )
 
     # -- inside

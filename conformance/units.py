@@ -222,6 +222,8 @@ class _Unit:
         self.ledger = stage.ledger if stage is not None else Ledger()
         self._opened = stage is not None
         """Whether the server could be reached when it was last tried."""
+        if stage is not None:
+            self.ledger.sessions.append([])
 
     def play(self, case: Case) -> str:
         """Play a case; how it ended. If the server ends the session meanwhile, as it may, once more in a new one."""
@@ -250,6 +252,7 @@ class _Unit:
         others: list[Stage] = []
         try:
             stage = self._ready(case)
+            self.ledger.sessions[-1].append(case.id)
             stage.enter(case.id)
             play(case, self._bench(stage, others), self.workshop.probes)
             if case.isolation == "shared":
@@ -293,6 +296,7 @@ class _Unit:
         own = case.isolation == "process" or case.harmful or (case.shares and bool(case.client))
         stage = self.workshop.stage(self.state.revision, case.client, self.ledger, own)
         self.stage = stage
+        self.ledger.sessions.append([])
         if case.open:
             stage.open()
             self.state.gone = ""

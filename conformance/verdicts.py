@@ -54,7 +54,8 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
     """The verdict on one requirement in one run. It must hold in the run's revision."""
     ledger = facts.ledger
     softened = facts.softened.get(requirement.id)
-    findings = tuple(_at_most(softened, f) for f in ledger.findings if f.requirement == requirement.id)
+    found = [f for f in (*ledger.findings, *ledger.flaky) if f.requirement == requirement.id]
+    findings = tuple(_at_most(softened, f) for f in found if f.confirmed is not False)
     verdict, reason = _verdict(requirement, facts, findings)
     failed = verdict is Verdict.FAILED
     severity = (
@@ -73,6 +74,8 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         findings=tuple(sorted(findings, key=lambda f: -severity_of(requirement, facts.revision, f.ceiling).rank))
         if failed
         else (),
+        # What did not come back fails nobody, whether all tries were made or the run was cut short before.
+        flaky=tuple(f for f in found if f.confirmed is False) if verdict is Verdict.INCONCLUSIVE else (),
         seconds=sum(facts.seconds.get(case, 0.0) for case in facts.cases_of.get(requirement.id, ())),
     )
 
@@ -97,6 +100,11 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
         return Verdict.FAILED, ""
     if identifier in ledger.broken:
         return Verdict.BROKEN, ledger.broken[identifier]
+    doubted = [f for f in (*ledger.findings, *ledger.flaky) if f.requirement == identifier]
+    if doubted:
+        flaky = doubted[0]
+        shown, tries = flaky.tries
+        return Verdict.INCONCLUSIVE, f"flaky, in {shown} of {tries} tries: {flaky.message} ({flaky.actual})"
     if identifier in ledger.tested:
         return Verdict.PASSED, ""
     if identifier in ledger.blocked:
@@ -109,20 +117,6 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
         return Verdict.INCONCLUSIVE, ledger.open[identifier]
     needs = requirement.needs
     return Verdict.INCONCLUSIVE, f"it takes: {needs}" if needs else "nothing that the server did put it to the test"
-
-
-TIMED = ("no answer within", "it still ran", "it took")
-"""How the actual of a finding begins that may only mean that the machine was busy."""
-
-
-def stands(finding: Finding) -> bool:
-    """Whether a finding is reported.
-
-    What a clock had a part in and did not come back proves nothing; what is advice only is then not worth the reading.
-    """
-    return finding.confirmed is not False or not (
-        finding.actual.startswith(TIMED) or finding.ceiling is Severity.ADVICE
-    )
 
 
 Outcome = Literal["passed", "failed", "skipped", "error"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.compatibility.findings import compare_reports
+from conformance.compatibility.findings import compare_reports, gaps
 from conformance.compatibility.schemas import compare_schemas
 from conformance.compatibility.surface import compare_snapshots
 
@@ -389,3 +389,31 @@ def test_only_a_new_violation_fails() -> None:
     warning["verdicts"][0]["severity"] = "warning"
     assert [d.fails for d in compare_reports({"runs": [run()]}, {"runs": [warning]})] == [False]
     assert [d.fails for d in compare_reports({"runs": [run()]}, {"runs": [run(a_b=["m"])]})] == [True]
+
+
+TESTED = run(a_b="passed")
+BLOCKED = run(a_b="blocked")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fails"),
+    [
+        ({"runs": [TESTED]}, {"runs": [TESTED]}, []),
+        ({"runs": [TESTED]}, {"runs": [], "problem": "it does not start"}, [True, True]),
+        ({"runs": [TESTED]}, {"runs": [BLOCKED], "problem": "no handshake"}, [True, True]),
+        ({"runs": [TESTED]}, {"runs": []}, [True]),
+        ({"runs": [TESTED]}, {"runs": [TESTED], "complete": False}, [True]),
+        ({"runs": [TESTED], "complete": False}, {"runs": [TESTED], "complete": False}, [False, False]),
+        ({"runs": [TESTED, run(revision="2025-06-18", a_b="passed")]}, {"runs": [TESTED]}, [True]),
+        ({"runs": [TESTED]}, {"runs": [TESTED, run(revision="2025-06-18", a_b="passed")]}, [False]),
+        ({"runs": [], "problem": "it does not start"}, {"runs": [TESTED]}, [False, False]),
+        ({"runs": [], "problem": "x"}, {"runs": [], "problem": "x"}, [True]),
+        ({"runs": [TESTED], "problem": "not 2026-07-28"}, {"runs": [TESTED], "problem": "not 2026-07-28"}, [False]),
+        ({"runs": [TESTED]}, {"runs": [TESTED], "problems": {"other": "it does not start"}}, [True]),
+        ({"runs": [{**TESTED, "name": "a"}]}, {"runs": [{**TESTED, "name": "b"}]}, [False, True]),
+    ],
+)
+def test_what_the_new_report_could_not_test_fails_and_what_the_old_one_could_not_is_said(
+    old: Any, new: Any, fails: list[bool]
+) -> None:
+    assert sorted(gap.fails for gap in gaps(old, new)) == fails

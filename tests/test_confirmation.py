@@ -11,7 +11,6 @@ from conformance.ledger import Ledger
 from conformance.model import Finding, Fuzzing, Target
 from conformance.options import Options
 from conformance.runner import Runner
-from conformance.verdicts import stands
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
 
@@ -66,5 +65,5 @@ def test_a_case_that_was_played_again_speaks_for_findings_of_its_kinds(
 ) -> None:
     ledger = Ledger()
     ledger.findings = [finding("a"), finding("b"), finding("c", "another message")]
-    ledger.confirm("a", back, kinds, stands)
+    ledger.confirm("a", back, kinds)
     assert {each.case: each.confirmed for each in ledger.findings} == expected

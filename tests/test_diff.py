@@ -134,6 +134,20 @@ def test_reports_are_compared_finding_by_finding(tmp_path: Path) -> None:
     assert told["counts"]["unchanged"] == len(told["unchanged"]) > 0
 
 
+def test_a_server_that_could_not_be_tested_is_no_better_than_before(tmp_path: Path) -> None:
+    bad, gone = tmp_path / "bad.json", tmp_path / "gone.json"
+    words = ["--revision", "2025-11-25", "--only", "jsonrpc/version-member", "--json"]
+    conform("--server", f"{REFERENCE} --fault version-member-missing", *words, bad)
+    conform("--server", f"{sys.executable} -c pass", *words, gone)
+    done = conform("diff", bad, gone)
+    assert done.returncode == 1
+    assert done.stdout.startswith("Not comparable\n  NEW was not tested, or not all of it: ")
+    assert "2025-11-25 stdio was tested in OLD and not in NEW" in done.stdout
+    assert conform("diff", gone, bad).returncode == 1  # its violation is new
+    told = json.loads(conform("diff", bad, gone, "--json").stdout)
+    assert (len(told["gaps"]), told["exit"]) == (2, 1)
+
+
 SNAPSHOT: Any = {
     "snapshot": 1,
     "revision": "2025-11-25",

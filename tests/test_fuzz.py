@@ -101,7 +101,7 @@ def test_a_defect_is_told_once_with_the_smallest_frame_and_how_many_showed_it() 
     assert findings[0].confirmed is True
     assert findings[0].occurrences > 1
     assert (
-        findings[0].frames[0].data == b'{"jsonrpc":"2.0","id":2,"method":"mcp-conform/no\\xne","params":{"a":["x",1]}}'
+        findings[0].frames[0].data == b'{"jsonrpc":"2.0","id":3,"method":"mcp-conform/no\\xne","params":{"a":["x",1]}}'
     )
 
 

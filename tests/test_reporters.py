@@ -374,6 +374,20 @@ def test_the_end_says_what_the_exit_status_means(
     assert words in shown(capsys, what)
 
 
+@pytest.mark.parametrize(
+    ("severity", "words"),
+    [
+        (Severity.WARNING, "Exit status 1: there is no violation, but warnings fail."),
+        (Severity.ADVICE, "Exit status 1: there is neither violation nor warning, but advice fails."),
+    ],
+)
+def test_where_only_warnings_fail_the_end_says_so(
+    capsys: pytest.CaptureFixture[str], severity: Severity, words: str
+) -> None:
+    what = report(failed("tools/warned", severity))
+    assert words in shown(capsys, replace(what, exit=1))
+
+
 def test_reporters_take_events_they_have_no_use_for(tmp_path: Path) -> None:
     for kind in REPORTERS:
         reporter = to_file(kind, tmp_path / kind, "violation")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from conformance.ledger import Ledger
-from conformance.model import Basis, Finding, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
+from conformance.model import Basis, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
 from conformance.survey import CallPolicy, Survey
-from conformance.verdicts import Facts, counts, exit_status, judge, severity_of, stands
+from conformance.verdicts import Facts, counts, exit_status, judge, severity_of
 
 REVISION = "2025-11-25"
 
@@ -177,19 +177,29 @@ def test_a_finding_belongs_to_the_case_of_the_frame_that_proves_it() -> None:
     assert ledger.findings[0].case == "tools/earlier"
 
 
-@pytest.mark.parametrize(
-    ("ceiling", "actual", "confirmed", "expected"),
-    [
-        (None, "a result", False, True),
-        (None, "no answer within 10 s", False, False),
-        (None, "no answer within 10 s", True, True),
-        (Severity.WARNING, "a result", False, True),
-        (Severity.ADVICE, "a result", False, False),
-        (Severity.ADVICE, "a result", None, True),
-    ],
-)
-def test_what_did_not_come_back_stands_unless_a_clock_or_advice_is_all_there_is(
-    ceiling: Severity | None, actual: str, confirmed: bool | None, expected: bool
-) -> None:
-    finding = Finding("tools/list-shape", "tools/list", "m", "e", actual, ceiling=ceiling, confirmed=confirmed)
-    assert stands(finding) is expected
+def test_what_did_not_show_itself_twice_fails_nobody_and_is_told_as_flaky_with_its_trace() -> None:
+    ledger = broken_ledger()
+    ledger.held("tools/example")  # by another case
+    (finding,) = ledger.findings
+    ledger.settle(finding, (), (1, 6), shown=False)
+    judged = judge(requirement(), facts(ledger))
+    assert (judged.verdict, judged.severity, judged.findings) == (Verdict.INCONCLUSIVE, None, ())
+    assert judged.reason == "flaky, in 1 of 6 tries: wrong (wrong)"
+    assert [(each.message, each.confirmed) for each in judged.flaky] == [("wrong", False)]
+
+
+def test_what_came_back_with_its_history_stands_and_says_what_it_takes() -> None:
+    ledger = broken_ledger()
+    (finding,) = ledger.findings
+    ledger.settle(finding, ("tools/before",), (3, 3), shown=True)
+    judged = judge(requirement(), facts(ledger))
+    assert (judged.verdict, judged.severity) == (Verdict.FAILED, Severity.VIOLATION)
+    assert (judged.findings[0].after, judged.findings[0].tries) == (("tools/before",), (3, 3))
+
+
+def test_what_did_not_come_back_alone_fails_nobody_if_the_run_is_cut_short_then() -> None:
+    ledger = broken_ledger()
+    ledger.confirm("tools/case", set(), set())
+    judged = judge(requirement(), facts(ledger))
+    assert (judged.verdict, judged.reason) == (Verdict.INCONCLUSIVE, "flaky, in 1 of 2 tries: wrong (wrong)")
+    assert len(judged.flaky) == 1

@@ -12,7 +12,7 @@ from conformance.commands.wrong_use import wrong
 
 if TYPE_CHECKING:
     from conformance.compatibility.changes import Change
-    from conformance.compatibility.findings import Difference
+    from conformance.compatibility.findings import Difference, Gap
     from conformance.model import Json
 
 FORMAT = 1
@@ -30,7 +30,7 @@ def diff(old: Path, new: Path, strict: bool, as_json: bool) -> None:
 
     Snapshots: which changes break clients, and which do not. Reports: which findings are new, mended or unchanged.
 
-    Exit status: 0 nothing breaks, no new violation; 1 something does; 2 wrong use.
+    Exit status: 0 nothing breaks, no new violation; 1 something does, or what OLD tested NEW could not; 2 wrong use.
     """
     from conformance.commands.written import read
 
@@ -44,9 +44,9 @@ def diff(old: Path, new: Path, strict: bool, as_json: bool) -> None:
     else:
         if strict:
             wrong("--strict: only snapshots have changes that may break")
-        from conformance.compatibility.findings import compare_reports
+        from conformance.compatibility.findings import compare_reports, gaps
 
-        status = _tell_findings(compare_reports(before, after), as_json)
+        status = _tell_findings(compare_reports(before, after), gaps(before, after), as_json)
     click.get_current_context().exit(status)
 
 
@@ -69,10 +69,10 @@ def _tell_changes(changes: list[Change], strict: bool, as_json: bool) -> int:
     return status
 
 
-def _tell_findings(differences: list[Difference], as_json: bool) -> int:
+def _tell_findings(differences: list[Difference], gaps: list[Gap], as_json: bool) -> int:
     from conformance.compatibility.findings import STATES
 
-    status = 1 if any(difference.fails for difference in differences) else 0
+    status = 1 if any(d.fails for d in differences) or any(gap.fails for gap in gaps) else 0
     found = {state: [d for d in differences if d.state == state] for state in STATES}
     if as_json:
         rows = {
@@ -82,8 +82,10 @@ def _tell_findings(differences: list[Difference], as_json: bool) -> int:
             for state, each in found.items()
         }
         counts = {state: len(each) for state, each in found.items()}
-        _print_json({"compared": "reports", **rows, "counts": counts, "exit": status})
+        lacking = [gap.what for gap in gaps]
+        _print_json({"compared": "reports", **rows, "gaps": lacking, "counts": counts, "exit": status})
         return status
+    _section("Not comparable", (gap.what for gap in gaps))
     titles = {"untested": "Not there, but its requirement was not put to the test"}
     for state, each in found.items():
         lines = (f"{d.severity} {d.requirement} ({d.run}): {d.message}" for d in each)

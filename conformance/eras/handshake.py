@@ -7,7 +7,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from conformance.model import Json
+from conformance.revisions import named_version
 from conformance.session import Call, NotSpoken, Session
+
+LONGEST = 100
+"""Characters of a version that are shown."""
 
 
 def client_info() -> dict[str, str]:
@@ -33,8 +37,10 @@ class Handshake:
         """initialize with the session's revision, then notifications/initialized."""
         call = self.greet(session)
         offered = call.result.get("protocolVersion")
+        if not isinstance(offered, str):
+            raise NotSpoken("the server answers initialize without a protocolVersion that is a string", call=call)
         if offered != session.revision.date:
-            raise NotSpoken(f"the server answers with {offered}", str(offered), call)
+            raise NotSpoken(f"the server answers with {named_version(offered[:LONGEST])}", offered, call)
         session.notify("notifications/initialized")
 
     def greet(self, session: Session, **change: Json) -> Call:

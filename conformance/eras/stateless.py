@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
-from conformance.eras.handshake import client_info, named, refusal
+from conformance.eras.handshake import LONGEST, client_info, named, refusal
 from conformance.model import Json
+from conformance.revisions import named_version
 from conformance.session import NotSpoken, Session
 
 META = "io.modelcontextprotocol/"
+MOST = 8
+"""Versions of a server that are shown."""
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
@@ -19,15 +22,21 @@ class Stateless:
     name = "stateless"
 
     def open(self, session: Session) -> None:
-        """server/discover; the result must name the session's revision among the supported ones."""
+        """server/discover; the result must name the session's revision among the supported ones.
+
+        Nothing else says that a server speaks it: some give an empty result for whatever they do not know.
+        """
         call = session.send("server/discover")
         session.wait(call, timeout=session.limits.start)
         if not isinstance(call.result, dict):
             raise NotSpoken(refusal("server/discover", call), call=call)
         supported = call.result.get("supportedVersions")
-        if isinstance(supported, list) and supported and session.revision.date not in supported:
-            offered = max((str(version) for version in supported), default="")
-            raise NotSpoken(f"the server supports {', '.join(map(str, supported))}", offered, call)
+        versions = [each for each in supported if isinstance(each, str)] if isinstance(supported, list) else []
+        if not versions:
+            raise NotSpoken("the result of server/discover names no version", call=call)
+        if session.revision.date not in versions:
+            told = ", ".join(named_version(each[:LONGEST]) for each in versions[:MOST])
+            raise NotSpoken(f"the server supports {told}", max(versions), call)
         session.opening = call.result
         capabilities = call.result.get("capabilities")
         session.capabilities = capabilities if isinstance(capabilities, dict) else {}

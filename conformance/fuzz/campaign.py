@@ -10,10 +10,11 @@ from typing import ClassVar, Protocol
 
 from conformance.fuzz.choices import Choices, Drawn
 from conformance.fuzz.example import DIED, Breach, Example, Reply
+from conformance.fuzz.limits import extreme, tamed
 from conformance.fuzz.partner import VOLLEY, Partner, Tired
 from conformance.fuzz.saved import replay
 from conformance.fuzz.shrinking import smallest
-from conformance.model import Finding, Frame, Tally
+from conformance.model import Finding, Frame, Severity, Tally
 from conformance.probes import Bench
 from conformance.session import NotSpoken
 from conformance.survey import Unavailable
@@ -32,6 +33,12 @@ MOST_SILENCES = 4
 ENOUGH = 2
 """Examples of a kind that may hurt the server before the others of that kind are left out."""
 MOST_CAUSES = 8
+TRIES = 5
+"""Times that what did not come back alone is tried with all that was said before it."""
+SHOWN = 2
+"""Times of these that it has to show itself, or it is flaky."""
+TRY_SECONDS = 20.0
+"""After that no further try is begun."""
 REDRAWN = 4
 """Times an example that was there before is drawn again."""
 
@@ -99,6 +106,7 @@ class _Player:
         self.left_out: Counter[str] = Counter()
         self.sent = 0
         self._silences = 0
+        self._unexplained: tuple[list[Example], Reply] | None = None
         self.note = ""
         self.began = time.monotonic()
         self.seconds = 0.0
@@ -160,6 +168,7 @@ class _Player:
 
     def _volley(self, waiting: list[tuple[Example, tuple[int, ...]]]) -> None:
         replies = self.partner.volley([example for example, _ in waiting])
+        death, causes = self.partner.death, len(self.causes)
         hurt: list[tuple[Example, tuple[int, ...]]] = []
         for (example, row), reply in zip(waiting, replies, strict=True):
             if reply is None:
@@ -170,6 +179,8 @@ class _Player:
                 hurt = [(example, row)] if reply.fate else []
                 self._trouble(example, reply)
             self._count(example, reply, row)
+        if death is not None and not hurt and len(self.causes) == causes and self._unexplained is None:
+            self._unexplained = ([example for example, _ in waiting], death)
 
     def _trouble(self, example: Example, reply: Reply) -> None:
         """One silence of a kind is enough, since each is waited for; too many end the campaign."""
@@ -187,8 +198,7 @@ class _Player:
                 self.held[breach] += bool(breach)
                 continue
             if breach.cause not in self.causes:
-                trace = tuple(self.partner.session.trace)
-                self.causes[breach.cause] = _Cause(example, breach, row, reply.fate, trace)
+                self.causes[breach.cause] = _Cause(example, breach, row, reply.fate, reply.history)
             cause = self.causes[breach.cause]
             cause.count += 1
             cause.kinds[example.kind] += 1
@@ -212,6 +222,41 @@ class _Player:
         causes = sorted(self.causes.values(), key=lambda cause: -cause.count)
         for cause in causes[:MOST_CAUSES]:
             self._report(cause)
+        if self._unexplained is not None:
+            self._report_volley(*self._unexplained)
+
+    def _report_volley(self, examples: list[Example], death: Reply) -> None:
+        """The server died of several frames and of none of them alone: the same again, several times."""
+        breach = self.campaign.judge(examples[-1], death)
+        if not isinstance(breach, Breach) or breach.requirement in {requirement for requirement, _ in self.causes}:
+            return
+        began = time.monotonic()
+        tries, shown = 0, 0
+        try:
+            while tries < TRIES and shown < SHOWN and (not tries or time.monotonic() - began < TRY_SECONDS):
+                self.partner.most = self.partner.restarts + 2
+                self.partner.renew()
+                tries += 1
+                self.partner.volley(examples)
+                shown += self.partner.death is not None
+        except (Tired, NotSpoken, StartError) as reason:
+            self.note = str(reason)
+        ledger = self.bench.ledger
+        confirmed = shown >= SHOWN
+        tell = ledger.found if confirmed else ledger.doubt
+        tell(
+            Finding(
+                breach.requirement,
+                ledger.case,
+                f"of {len(examples)} frames at once, and of none of them alone: {breach.message}",
+                breach.expected,
+                breach.actual,
+                death.frames or breach.proof,
+                Severity.ADVICE if breach.ceiling is Severity.ADVICE else Severity.WARNING,
+                confirmed=confirmed,
+                tries=(1 + shown, 1 + tries),
+            )
+        )
 
     def _report(self, cause: _Cause) -> None:
         self.partner.most = self.partner.restarts + SHRINK_RESTARTS
@@ -222,23 +267,55 @@ class _Player:
         for candidate in (example,) if example is cause.example else (example, cause.example):
             again = self._again(candidate, cause.breach.cause, fresh=True, full=True)
             if again is not None:
-                self._tell(cause, candidate, again, True)
+                self._tell(cause, *self._within_limits(cause, candidate, again))
                 return
-        again = self._after_history(cause)
-        if again is not None:
-            history = tuple(self.partner.session.trace)
-            self._tell(cause, cause.example, replace(again, proof=history), True)
-        elif cause.example.data and cause.fate == DIED:
-            self._tell(cause, cause.example, replace(cause.breach, proof=cause.trace), False)
-        else:
-            why = f"it happened once and did not come back: {cause.breach.message} ({cause.breach.actual})"
-            self.bench.ledger.inconclusive(cause.breach.requirement, why)
+        self._tell_doubtful(cause)
 
-    def _tell(self, cause: _Cause, example: Example, breach: Breach, confirmed: bool) -> None:
+    def _within_limits(self, cause: _Cause, example: Example, again: Breach) -> tuple[Example, Breach]:
+        """The same within what every JSON parser takes, if that shows it too; else it is a warning at most."""
+        if not extreme(example):
+            return example, again
+        small = tamed(example)
+        if small is None or not self._admitted(small):
+            return example, _at_most_a_warning(again)
+        self.partner.most = self.partner.restarts + 4
+        try:
+            reply = self.partner.alone(small, fresh=True, full=True)
+        except (Tired, NotSpoken, StartError):
+            return example, _at_most_a_warning(again)
+        for breach in self._breaches(small, reply):
+            if isinstance(breach, Breach) and breach.cause == cause.breach.cause:
+                return small, breach
+        passed = "; with smaller values, shorter and less deep, it passes"
+        proof = (reply.sent, *reply.answers[:1], *again.proof)
+        return example, replace(_at_most_a_warning(again), actual=again.actual + passed, proof=proof)
+
+    def _tell_doubtful(self, cause: _Cause) -> None:
+        """What did not come back alone is tried with all that was said before it: it has to come back twice."""
+        began = time.monotonic()
+        tries, shown = 0, 0
+        proof = cause.trace
+        breach = cause.breach
+        while tries < TRIES and shown < SHOWN and (not tries or time.monotonic() - began < TRY_SECONDS):
+            tries += 1
+            self.partner.most = self.partner.restarts + 4
+            again = self._after_history(cause)
+            if again is not None:
+                shown, breach, proof = shown + 1, again, tuple(self.partner.session.trace) or proof
+        breach = replace(breach, proof=proof)
+        if extreme(cause.example):
+            breach = _at_most_a_warning(breach)
+        # The campaign has shown it once.
+        self._tell(cause, cause.example, breach, (1 + shown, 1 + tries), shown >= SHOWN)
+
+    def _tell(
+        self, cause: _Cause, example: Example, breach: Breach, tries: tuple[int, int] = (0, 0), confirmed: bool = True
+    ) -> None:
         several = f"; so did {cause.count - 1} other frames" if cause.count > 1 else ""
         kinds = ", ".join(kind for kind, _ in cause.kinds.most_common(6))
         more = f" ({kinds})" if several and len(cause.kinds) > 1 else ""
-        self.bench.ledger.found(
+        tell = self.bench.ledger.found if confirmed else self.bench.ledger.doubt
+        tell(
             Finding(
                 requirement=breach.requirement,
                 case=self.bench.ledger.case,
@@ -249,6 +326,7 @@ class _Player:
                 ceiling=breach.ceiling,
                 confirmed=confirmed,
                 occurrences=cause.count,
+                tries=tries,
                 replay=replay(self.campaign.name, self.bench.session.revision.date, example, breach),
             )
         )
@@ -256,7 +334,9 @@ class _Player:
     def _after_history(self, cause: _Cause) -> Breach | None:
         """The breach, if it comes back after all that was said before it."""
         try:
-            self.partner.repeat([frame.data for frame in cause.trace if frame.origin == "us"])
+            lived = self.partner.repeat([frame.data for frame in cause.trace if frame.origin == "us"])
+            if not lived and cause.fate == DIED:
+                return cause.breach
             return self._again(cause.example, cause.breach.cause, full=True)
         except (Tired, NotSpoken, StartError):
             return None
@@ -291,7 +371,7 @@ class _Player:
         """Write down what was learned, and end the servers."""
         ledger = self.bench.ledger
         self.partner.close()
-        broken = {requirement for requirement, _ in self.causes}
+        broken = {requirement for requirement, _ in self.causes} | {each.requirement for each in ledger.flaky}
         for requirement in self.campaign.requirements:
             if requirement in broken:
                 continue
@@ -317,6 +397,10 @@ class _Player:
                 self.note,
             )
         )
+
+
+def _at_most_a_warning(breach: Breach) -> Breach:
+    return breach if breach.ceiling is Severity.ADVICE else replace(breach, ceiling=Severity.WARNING)
 
 
 __all__ = ["Campaign", "Unavailable", "play"]

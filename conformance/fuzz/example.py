@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.model import Finding, Frame, Json, Severity
-from conformance.session import Call
+from conformance.session import Call, Session
 
 _NUMBER = re.compile(rb"@n([0-9]+)")
 MARK = b'"@id"'
@@ -54,7 +54,8 @@ class Reply:
     `call` is the request, if it is one as far as we can tell; `answers` are all responses to it. `fate` is one of DIED,
     HUNG, SWALLOWED, or empty if the target is as well as before, and `why` says how that was seen. `findings` are those
     of the invariants. `frames` are all that went over the wire. A script has several `calls`; `strays` are responses to
-    none. `lost` means that the server ended the session meanwhile, so that nothing is known.
+    none. `lost` means that the server ended the session meanwhile, so that nothing is known. `session` is the one in
+    which it was said.
     """
 
     sent: Frame
@@ -68,6 +69,13 @@ class Reply:
     calls: list[Call] = field(default_factory=list)
     strays: list[Frame] = field(default_factory=list)
     lost: bool = False
+    session: Session | None = None
+
+    @property
+    def history(self) -> tuple[Frame, ...]:
+        """All that was said in the session up to the last frame of this reply, as far as it was kept."""
+        kept = tuple(self.session.trace) if self.session is not None else ()
+        return tuple(frame for frame in kept if not self.frames or frame.number <= self.frames[-1].number)
 
     @property
     def message(self) -> Json:

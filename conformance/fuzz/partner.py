@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
 
 from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
 from conformance.messages import MAY_TAKE_LONG, id_key, is_id, parse
-from conformance.model import Finding, Frame
+from conformance.model import Finding, Frame, Json
 from conformance.probes import Bench
 from conformance.session import Call, Session
 
@@ -53,6 +54,8 @@ class Partner:
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
         self._issued: deque[str] = deque(maxlen=400)
         self._usual: Counter[tuple[str, str]] = Counter()
+        self.death: Reply | None = None
+        """What came of the last example of a volley that the server did not survive."""
         self._fresh = True
         self._ours = [bench.session]
         self._bound()
@@ -94,11 +97,13 @@ class Partner:
 
     def volley(self, examples: Sequence[Example]) -> list[Reply | None]:
         """Send them together; what came of each. None where trouble leaves that open: `alone` tells."""
+        self.death = None
         if not self.session.alive:
             self.renew()
         if self.session.transport.name != "stdio" or any(example.script for example in examples):
             return [self.alone(example) for example in examples]
         replies = self._send(examples, self.patience)
+        self.death = replies[-1] if replies[-1].fate == DIED else None
         trouble = any(reply.fate or reply.findings for reply in replies)
         lacking = any(example.due and not reply.answers for example, reply in zip(examples, replies, strict=True))
         return [None] * len(replies) if trouble or lacking else list(replies)
@@ -123,25 +128,33 @@ class Partner:
             return self._exchange(example, patience)
         return self._send([example], patience)[0]
 
-    def repeat(self, lines: Sequence[bytes]) -> None:
-        """Say all that again to a fresh server, whatever it answers. Raises Tired, NotSpoken, StartError."""
+    def repeat(self, lines: Sequence[bytes]) -> bool:
+        """Say all that again to a fresh server, whatever it answers; whether it lives on.
+
+        Raises Tired, NotSpoken, StartError.
+        """
         self._fresh = False
         self.renew()
         self._fresh = False
         session = self.session
-        skip = session.position  # it has said how the session begins already
+        skip = sum(frame.origin == "us" for frame in session.trace)  # how the session begins is said already
         for line in lines[skip:] if len(lines) > skip else lines:
             if not session.alive:
-                return
+                return False
             session.forget(session.raw(line))
             session.listen(0)
         session.hear_out()
+        return session.alive
 
     # -- inside
 
     def _bound(self) -> None:
         self.session.trace.most = KEPT
         self.session.header_arguments = self.bench.survey.header_arguments
+        # What is answered to the opening, as a notification must not be, shall not pass for an answer to an example.
+        sentinel = self.session.send(*self.session.era.sentinel(self.session))
+        sentinel.excused = True
+        self.session.wait(sentinel, timeout=min(self.session.limits.answer, MOST_PATIENCE))
 
     def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
         session = self.session
@@ -157,7 +170,7 @@ class Partner:
             identifiers[identifier] = len(replies)
             calls = session.raw(example.written(identifier), illegal=example.illegal)
             frame = next(iter(session.since(sent)))
-            replies.append(Reply(frame, calls[0] if calls else None))
+            replies.append(Reply(frame, calls[0] if calls else None, session=session))
             if not example.due:
                 # Silence is told by the answer to what follows; which frame swallows what follows, by its absence.
                 sentinels.append(session.send(method, params))
@@ -203,13 +216,17 @@ class Partner:
         quiet: list[bool],
         heard: Sequence[Frame],
     ) -> None:
-        """Give each response to the example that it answers: by its id, or else by what was answered before it."""
+        """Give each response to the example that it answers: by its id, or without one by what was answered before it.
+
+        A response with the id of something else answers something else, even if the id has become text.
+        """
         own = {frame.number for reply in replies if reply.call for frame in reply.call.answers}
         for reply in replies:
             reply.answers += reply.call.answers if reply.call else []
         places = {call.sent.number: place for place, call in enumerate(sentinels)}
         answered = {frame.number: places[call.sent.number] for call in sentinels for frame in call.answers}
         nameless = [place for place, is_quiet in enumerate(quiet) if is_quiet] or [0]
+        own_place = {str(identifier): at for identifier, at in identifiers.items()}
         place = 0
         for frame in heard:
             message = frame.message
@@ -218,11 +235,10 @@ class Partner:
             identifier = message.get("id")
             if frame.number in answered:
                 place = min(answered[frame.number] + 1, len(nameless) - 1)
-            elif type(identifier) is int and identifier in identifiers:
-                replies[identifiers[identifier]].answers.append(frame)
-            elif type(identifier) is not int or not 0 < identifier < min(identifiers):
+            elif (owner := own_place.get(_whole(identifier))) is not None:
+                replies[owner].answers.append(frame)
+            elif identifier is None:
                 replies[nameless[place]].answers.append(frame)
-            # Else it answers something that was sent before, late.
 
     def _found(self, known: int) -> list[Finding]:
         """What the invariants found meanwhile, taken out of the ledger.
@@ -262,6 +278,9 @@ class Partner:
         identifiers = [session.new_id() for _ in range(example.numbers)]
         lines = example.lines(identifiers)
         calls = self._say(lines, together=bool(example.about.get("together")))
+        requests = [i for i, line in enumerate(lines) if b'"notifications/' not in line]
+        for call, i in zip(calls, requests, strict=False):
+            call.excused |= bool(example.about.get("extreme") and example.about["extreme"][i])
         for frame in session.since(start):
             message = frame.message
             if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
@@ -272,12 +291,12 @@ class Partner:
             call.excused |= call.method == "subscriptions/listen"
         sentinel = session.send(*session.sentinel())
         if self._wait([sentinel], patience):
-            due = [call for call in calls if not call.excused and not example.about.get("extreme")]
+            due = [call for call in calls if not call.excused]
             slow = any(call.method in MAY_TAKE_LONG for call in due)
             session.wait(*due, timeout=min(patience, LEAST_PATIENCE) if slow else patience)
         session.judge()
         heard = tuple(session.since(start))
-        reply = Reply(heard[0], calls=calls, frames=heard, findings=self._found(known))
+        reply = Reply(heard[0], calls=calls, frames=heard, findings=self._found(known), session=session)
         reply.answers = [frame for call in calls for frame in call.answers]
         own = {frame.number for call in (*calls, sentinel) for frame in call.answers}
         for frame in heard:
@@ -334,7 +353,7 @@ class Partner:
         began = time.monotonic()
         calls = session.raw(example.written(session.new_id()), illegal=example.illegal)
         sent = next(iter(session.since(start)))
-        reply = Reply(sent, calls[0] if calls else None)
+        reply = Reply(sent, calls[0] if calls else None, session=session)
         over = session.await_exchange(sent.exchange, patience)
         sentinel = session.hear_out()
         if over and sentinel is not None and sentinel.answers:
@@ -372,6 +391,15 @@ def _drop(session: Session) -> None:
     """End the server of a session at once: it may hang, and how it goes says nothing."""
     if session.ending is None:
         session.ending = session.transport.close(hurry=True)
+
+
+def _whole(identifier: Json) -> str:
+    """An id as text, of a number the part before the point, also if the number has become text."""
+    try:
+        number = float(identifier)
+        return str(int(number)) if math.isfinite(number) else str(identifier)
+    except (TypeError, ValueError, OverflowError):
+        return str(identifier)
 
 
 def same_id(identifier: object, call: Call) -> bool:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from conformance.expect import shorten
 from conformance.ledger import Ledger
+from conformance.messages import is_message
 from conformance.model import Frame, Json, Severity
 from conformance.session import Call, Session
 
@@ -19,9 +20,17 @@ class Watcher:
     def __init__(self, session: Session, ledger: Ledger) -> None:
         self.session = session
         self.ledger = ledger
+        self.provoked = False
+        """Whether we have sent what is no message at all: no text says what a server answers to that."""
 
     def sent(self, frame: Frame) -> None:
         """We sent `frame`."""
+        if frame.illegal and not self.provoked:
+            self.provoked = not (frame.readable and is_message(frame.message))
+
+    def softened(self, ceiling: Severity | None = None) -> Severity | None:
+        """The ceiling of a finding about what the target answers: a warning at most, once it was provoked."""
+        return Severity.WARNING if self.provoked and ceiling is not Severity.ADVICE else ceiling
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """The target sent `frame`."""

@@ -36,6 +36,8 @@ class Caching(Watcher):
         """Judge the hints of a result."""
         if call is None or self.session.revision.era != "stateless" or not isinstance(frame.message, dict):
             return
+        if call.sent.illegal:
+            return  # it had to be refused, or may have been taken for one of the other era
         result = frame.message.get("result")
         if not isinstance(result, dict):
             return

@@ -78,6 +78,7 @@ class Codes(Watcher):
             expected="a code that the revision leaves for the purpose",
             actual=str(code),
             frames=(call.sent if call else None, frame),
+            ceiling=self.softened(),
         )
 
     def _result_type(self, kind: object, frame: Frame, call: Call) -> None:
@@ -89,6 +90,7 @@ class Codes(Watcher):
                 expected='"complete" or "input_required"',
                 actual=actual,
                 frames=(call.sent, frame),
+                ceiling=self.softened(),
             )
             return
         self.ledger.held(TYPE_PRESENT)
@@ -102,7 +104,7 @@ class Codes(Watcher):
             expected='"complete" or "input_required"',
             actual=shorten(kind),
             frames=(call.sent, frame),
-            ceiling=Severity.WARNING if isinstance(declared, dict) and declared else None,
+            ceiling=self.softened(Severity.WARNING if isinstance(declared, dict) and declared else None),
         )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 from conformance.expect import shorten
-from conformance.invariants.base import Watcher, is_integer
+from conformance.invariants.base import Watcher, is_integer, is_number
 from conformance.ledger import Ledger
 from conformance.messages import is_id
 from conformance.model import Frame, Json, Severity
@@ -55,13 +56,16 @@ class Envelope(Watcher):
         self._notifications: list[Frame] = []
         self._batched = False
         self._illegal: Frame | None = None
+        self._illegal_array = False
         self._server_ids: dict[str, Frame] = {}
         self._strays: list[Frame] = []
 
     def sent(self, frame: Frame) -> None:
         """Remember what could be answered wrongly."""
+        super().sent(frame)
         if frame.illegal:
             self._illegal = self._illegal or frame
+            self._illegal_array |= isinstance(frame.message, list)
         elif isinstance(frame.message, list):
             self._batched = True
         elif isinstance(frame.message, dict) and "method" in frame.message and "id" not in frame.message:
@@ -71,7 +75,8 @@ class Envelope(Watcher):
         """Judge one message."""
         message = frame.message
         if isinstance(message, list) and frame.part is None:
-            self._broke(NO_BATCH, "an array of messages was sent", "single messages", "an array", frame)
+            if not self._illegal_array:  # else it answers one: no text says what a server makes of that
+                self._broke(NO_BATCH, "an array of messages was sent", "single messages", "an array", frame)
             return
         if not isinstance(message, dict) or (frame.channel == "body" and (frame.status or 200) >= 400 and not call):
             return
@@ -134,6 +139,7 @@ class Envelope(Watcher):
                 expected="an id not used before",
                 actual=f"id {key} again",
                 frames=(known, frame),
+                ceiling=self.softened(),
             )
         elif len(self._server_ids) > 1:
             self.ledger.held(REUSED)
@@ -160,24 +166,7 @@ class Envelope(Watcher):
             self._broke_once(call, frame)
         elif not call.excused:
             held(ONCE)
-        identifier = message.get("id")
-        same = is_id(identifier) and id_key(identifier) == id_key(call.id)
-        if same and not isinstance(identifier, float):
-            held(ECHOED)
-        else:
-            what = (
-                "an integer id comes back with a fraction"
-                if same
-                else "a response does not repeat the id of its request"
-            )
-            self.ledger.broke(
-                ECHOED,
-                what,
-                expected=f"id {shorten(call.id)}",
-                actual=f"id {shorten(identifier)}" if "id" in message else "no id",
-                frames=(call.sent, frame),
-                ceiling=Severity.WARNING if same else None,
-            )
+        self._echoed(frame, message, call)
         if self.session.revision.era == "stateless":
             held(NO_REQUESTS)
 
@@ -190,7 +179,7 @@ class Envelope(Watcher):
             actual="a second response with the same id",
             frames=(call.sent, call.answers[0], cancelled, again),
             # No text says in so many words what a cancellation makes of a response that is under way.
-            ceiling=Severity.WARNING if cancelled else None,
+            ceiling=self.softened(Severity.WARNING if cancelled else None),
         )
 
     def _answered_before(self, stray: Frame) -> Call | None:
@@ -199,9 +188,31 @@ class Envelope(Watcher):
         call = self.session.calls.get(id_key(identifier)) if is_id(identifier) else None
         return call if call is not None and call.answers and call.answers[0].number < stray.number else None
 
+    def _echoed(self, frame: Frame, message: dict[str, Any], call: Call) -> None:
+        identifier = message.get("id")
+        known = is_id(identifier)
+        # How a number is written is no part of its value: 2.0 may come back as 2.0 and as 2.
+        same = known and id_key(identifier) == id_key(call.id)
+        if same and isinstance(identifier, float) <= isinstance(call.id, float):
+            self.ledger.held(ECHOED)
+            return
+        # RFC 8259, section 6: doubles are what may be counted on, and beyond 2**53 they miss integers.
+        rounded = not same and _rounded(identifier, call)
+        what = "a response does not repeat the id of its request"
+        if same or rounded:
+            what = "an integer id comes back as a float" if same else "an integer id beyond 2**53 comes back rounded"
+        self.ledger.broke(
+            ECHOED,
+            what,
+            expected=f"id {shorten(call.id)}",
+            actual=f"id {shorten(identifier)}" if "id" in message else "no id",
+            frames=(call.sent, frame),
+            ceiling=self.softened(Severity.WARNING if same or rounded else None),
+        )
+
     def _content(self, frame: Frame, message: dict[str, Any], call: Call | None) -> None:
         proof = (call.sent if call else None, frame)
-        held, broke = self.ledger.held, self.ledger.broke
+        held, broke = self.ledger.held, partial(self.ledger.broke, ceiling=self.softened())
         if "result" in message and "error" in message:
             nulled = next((name for name in ("error", "result") if message[name] is None), "")
             what = f'a response has "{nulled}": null beside the other' if nulled else "a response has result and error"
@@ -234,7 +245,12 @@ class Envelope(Watcher):
         if lacking or not isinstance(error["message"], str):
             what = f"an error lacks {' and '.join(lacking)}" if lacking else "the message of an error is no string"
             self.ledger.broke(
-                MEMBERS, what, expected="an integer code and a string message", actual=shorten(error), frames=proof
+                MEMBERS,
+                what,
+                expected="an integer code and a string message",
+                actual=shorten(error),
+                frames=proof,
+                ceiling=self.softened(),
             )
         else:
             self.ledger.held(MEMBERS)
@@ -245,7 +261,12 @@ class Envelope(Watcher):
             self.ledger.held(VALID)
         else:
             self.ledger.broke(
-                CODE, "an error code is no integer", expected="an integer", actual=shorten(error["code"]), frames=proof
+                CODE,
+                "an error code is no integer",
+                expected="an integer",
+                actual=shorten(error["code"]),
+                frames=proof,
+                ceiling=self.softened(),
             )
 
     def _stray(self, frame: Frame, message: dict[str, Any]) -> None:
@@ -280,6 +301,7 @@ class Envelope(Watcher):
                     expected="no response to a notification",
                     actual=shorten(stray.message),
                     frames=(told[-1], stray),
+                    ceiling=self.softened(),
                 )
             else:
                 self._broke_id("a response has an id that no request has", None, stray)
@@ -295,6 +317,7 @@ class Envelope(Watcher):
             expected=f"id {shorten(call.id)}" if call else "the id of a request",
             actual=f"id {shorten(stray.message['id'])}" if "id" in stray.message else "no id",
             frames=(call.sent if call else None, stray),
+            ceiling=self.softened(Severity.WARNING if call and _rounded(stray.message.get("id"), call) else None),
         )
 
     def _unanswered(self, call: Call) -> None:
@@ -325,7 +348,14 @@ class Envelope(Watcher):
         )
 
     def _broke(self, requirement: str, what: str, expected: str, actual: str, frame: Frame) -> None:
-        self.ledger.broke(requirement, what, expected=expected, actual=actual, frames=(frame,))
+        ceiling = self.softened()
+        self.ledger.broke(requirement, what, expected=expected, actual=actual, frames=(frame,), ceiling=ceiling)
+
+
+def _rounded(identifier: Json, call: Call) -> bool:
+    """Whether an integer id of more than 53 bits comes back as the double next to it."""
+    large = isinstance(call.id, int) and 2**53 < abs(call.id) < 2**1023
+    return large and is_number(identifier) and float(identifier) == float(call.id)
 
 
 def _meant(stray: Frame, waiting: list[Call]) -> Call | None:

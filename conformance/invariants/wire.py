@@ -13,7 +13,7 @@ from conformance.invariants.content import rule_of_place
 from conformance.invariants.rules import PRESENT, RULES, UNIONS
 from conformance.ledger import Ledger
 from conformance.messages import Call, id_key, is_id
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, Severity
 from conformance.requirements import load
 from conformance.revisions import BY_DATE, HANDSHAKE, REVISIONS
 from conformance.session import Session
@@ -47,6 +47,7 @@ class Wire(Watcher):
 
     def sent(self, frame: Frame) -> None:
         """Our own frames are checked too, unless they are wrong on purpose. Raises SuiteError."""
+        super().sent(frame)
         if frame.illegal or not frame.readable:
             return
         for message in frame.message if isinstance(frame.message, list) else [frame.message]:
@@ -144,6 +145,8 @@ class Wire(Watcher):
                 expected=problem.expected,
                 actual=problem.message + where,
                 frames=proof,
+                # What is given for a request that had to be refused has no shape to keep to.
+                ceiling=Severity.WARNING if any(frame.illegal for frame in proof) else self.softened(),
             )
         self._hold(method, document, broken)
         if method.endswith("input_required"):

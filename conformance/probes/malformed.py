@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.model import Frame, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.outcome import stray
+from conformance.probes.outcome import answers_frame
 
 MALFORMED = "jsonrpc/parse-error-code"
 INVALID = "jsonrpc/invalid-request-code"
@@ -13,20 +13,24 @@ INVALID = "jsonrpc/invalid-request-code"
 @probe("jsonrpc.not-json", MALFORMED)
 def not_json(bench: Bench) -> None:
     """HTTP: a body that is not JSON. Over stdio the fuzz campaign does it."""
-    _wrong_frame(bench, MALFORMED, b'{"jsonrpc": "2.0", "id": 900001,', (-32700, -32600))
+    _wrong_frame(bench, MALFORMED, b'{"jsonrpc": "2.0", "id": 900001,', (-32700, -32600), 900001)
 
 
 @probe("jsonrpc.invalid-requests", INVALID)
 def invalid_requests(bench: Bench) -> None:
     """JSON that is no JSON-RPC message."""
-    for data in (b'{"id":900001,"method":"ping"}', b'{"jsonrpc":"2.0","id":900002,"method":7}'):
-        _wrong_frame(bench, INVALID, data, (-32600,))
+    for identifier, data in (
+        (900001, b'{"id":900001,"method":"ping"}'),
+        (900002, b'{"jsonrpc":"2.0","id":900002,"method":7}'),
+    ):
+        _wrong_frame(bench, INVALID, data, (-32600,), identifier)
         if not bench.session.alive:
             return
 
 
-def _wrong_frame(bench: Bench, requirement: str, data: bytes, codes: tuple[int, ...]) -> None:
+def _wrong_frame(bench: Bench, requirement: str, data: bytes, codes: tuple[int, ...], identifier: int) -> None:
     session = bench.session
+    session.hear_out()  # what answers an earlier message, as a notification must not be, is no answer to this one
     start = session.position
     calls = session.raw(data)
     if session.transport.name == "http":
@@ -54,7 +58,7 @@ def _wrong_frame(bench: Bench, requirement: str, data: bytes, codes: tuple[int, 
         )
         return
     statuses = [f.status for f in frames if f.channel == "head" and f.exchange == frames[0].exchange]
-    answers = [f for f in frames if isinstance(f.message, dict) and f.origin == "target" and stray(f, sentinel)]
+    answers = [f for f in frames if answers_frame(f, sentinel, identifier)]
     if statuses and statuses[0] is not None and statuses[0] >= 500:
         _wrong_answer(bench, requirement, frames, f"HTTP status {statuses[0]}", codes)
     elif not answers and statuses:

@@ -10,7 +10,7 @@ from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.lists import declared
 from conformance.probes.outcome import NO_SUCH_METHOD, answered, code_of, shown
-from conformance.revisions import BY_DATE, HANDSHAKE
+from conformance.revisions import BY_DATE, HANDSHAKE, named_version, standing
 from conformance.session import Call, Session
 from conformance.survey import LISTS, Unavailable
 
@@ -54,6 +54,17 @@ def negotiation(bench: Bench) -> None:
     if not isinstance(offered, str):
         ledger.block(COUNTEROFFERED, "lifecycle/initialize-result-complete")
         ledger.block(LATEST, "lifecycle/initialize-result-complete")
+        return
+    if standing(offered) in ("impossible", "unpublished"):
+        ledger.broke(
+            COUNTEROFFERED,
+            f"the server answers with {named_version(offered[:100])}",
+            expected="another protocolVersion, which is that of a revision",
+            actual=shown(call),
+            frames=call.proof,
+            ceiling=Severity.WARNING if standing(offered) == "unpublished" else None,
+        )
+        ledger.block(LATEST, COUNTEROFFERED)
         return
     spoken = [date for date in bench.spoken if BY_DATE[date].era == "handshake"]
     if offered in spoken or _echoed(bench, call, offered):

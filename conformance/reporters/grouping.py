@@ -69,7 +69,7 @@ def by_reason(report: Report, verdict: Verdict) -> Mapping[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for run in report.runs:
         for judged in run.verdicts:
-            if judged.verdict is verdict:
+            if judged.verdict is verdict and not judged.flaky:  # which is told with its trace
                 found.setdefault(judged.reason, {})[judged.requirement.id] = None
     return {reason: list(identifiers) for reason, identifiers in found.items()}
 

@@ -123,6 +123,7 @@ def _judged(judged: Judged) -> Json:
         "url": judged.url,
         "findings": [_finding(finding) for finding in judged.findings],
         "reproduce": judged.reproduce,
+        **({"flaky": [_finding(finding) for finding in judged.flaky]} if judged.flaky else {}),
     }
 
 
@@ -134,6 +135,8 @@ def _finding(finding: Finding) -> Json:
         "actual": _told(finding.actual),
         "confirmed": finding.confirmed,
         "frames": [_frame(frame) for frame in finding.frames],
+        **({"after": list(finding.after)} if finding.after else {}),
+        **({"tries": dict(zip(("shown", "of"), finding.tries, strict=True))} if finding.tries[1] else {}),
         **_folklore(finding),
     }
 

@@ -115,6 +115,7 @@ class TerminalReporter:
                 self._block(block, not alone, blocked.get(block.judged.requirement.id, []))
         self._advice(blocks(report, Severity.ADVICE))
         self._reasons("Blocked", {why: ids for why, ids in blocked.items() if why not in broken})
+        self._flaky(report)
         self._reasons("Inconclusive", by_reason(report, Verdict.INCONCLUSIVE))
         self._tallies(report)
         self._reasons("Broken: mcp-conform itself failed; please report it", by_reason(report, Verdict.BROKEN))
@@ -197,6 +198,18 @@ class TerminalReporter:
                         self._line(f"    {frame_line(frame)}")
             if len(shown) < len(block.items):
                 self._line(f"    … and {len(block.items) - len(shown)} more; --verbose shows all", "bright_black")
+
+    def _flaky(self, report: Report) -> None:
+        """What did not show itself twice, with its trace."""
+        found = [(run, finding) for run in report.runs for judged in run.verdicts for finding in judged.flaky]
+        if not found:
+            return
+        self._line("\nFlaky: it happened, and hardly came back, which fails nobody", "bold")
+        for run, finding in found:
+            self._line(f"  {finding.requirement}: {visible(shortened(finding.message, 300))} (in {named(run)})")
+            for label, line in facts(finding, None if self._verbose else FRAMES):
+                self._line(f"    {label:9} {line}", "bright_black")
+            self._line(f"    {'':9} {standing(finding)}; case {finding.case}", "bright_black")
 
     def _tallies(self, report: Report) -> None:
         """Frames by campaign and answer."""
@@ -289,6 +302,11 @@ def _meaning(report: Report) -> str:
     if report.exit == 1:
         who = "a" if report.target.config else "the"
         failed = [judged for run in report.runs for judged in run.verdicts if judged.verdict is Verdict.FAILED]
+        worst = max((judged.severity for judged in failed if judged.severity), key=lambda s: s.rank, default=None)
+        if worst is Severity.WARNING:
+            return "there is no violation, but warnings fail"
+        if worst is Severity.ADVICE:
+            return "there is neither violation nor warning, but advice fails"
         own = bool(failed) and all(judged.basis is Basis.OWN for judged in failed)
         return f"{who} server breaks {'a rule of its own' if own else 'the specification'}"
     if report.problem:

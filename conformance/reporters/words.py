@@ -64,7 +64,13 @@ def standing(finding: Finding) -> str:
     """What putting it to the test again has shown."""
     if finding.confirmed is None:
         return "not put to the test again"
-    return "confirmed on a fresh server" if finding.confirmed else "depends on what came before"
+    shown, tries = finding.tries
+    if not finding.confirmed:
+        return f"flaky: in {shown} of {tries} tries"
+    if finding.after:
+        cases = "other case" if len(finding.after) == 1 else f"{len(finding.after)} other cases"
+        return f"confirmed on fresh servers in {shown} of {tries} tries, with the {cases} of the same session"
+    return f"confirmed on fresh servers in {shown} of {tries} tries" if tries else "confirmed on a fresh server"
 
 
 def facts(finding: Finding, frames: int | None = None) -> Iterator[tuple[str, str]]:

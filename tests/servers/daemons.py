@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from bad_servers import answer
+from hostile.manners import answer
 
 from conformance.reference.__main__ import main as reference
 

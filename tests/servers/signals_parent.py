@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bad_servers import serve
+from hostile.manners import serve
 
 
 def main() -> None:
