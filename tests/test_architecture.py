@@ -9,7 +9,9 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files"],
-    ["json_schemas", "pointers"],
+    ["pointers"],
+    ["schema_bounds"],
+    ["json_schemas"],
     ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables"],
     ["secrets"],
     ["target"],

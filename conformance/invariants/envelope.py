@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher, is_integer
 from conformance.ledger import Ledger
-from conformance.messages import is_id
+from conformance.messages import DEEPEST, beyond_us, is_id, may_be_deep
 from conformance.model import Frame, Json, Severity
+from conformance.schema_bounds import deeper
 from conformance.session import MAY_TAKE_LONG, Call, Session, id_key
+from conformance.transports.stdio import MAX_LINE
 
 VALID = "jsonrpc/valid-messages"
 VERSION = "jsonrpc/version-member"
@@ -56,6 +58,7 @@ class Envelope(Watcher):
         self._illegal: Frame | None = None
         self._server_ids: dict[str, Frame] = {}
         self._strays: list[Frame] = []
+        self._unread = False
 
     def sent(self, frame: Frame) -> None:
         """Remember what could be answered wrongly."""
@@ -69,6 +72,8 @@ class Envelope(Watcher):
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge one message."""
         message = frame.message
+        if not frame.readable and frame.data[:1] in (b"{", b"["):
+            self._unread |= len(frame.data) >= MAX_LINE or beyond_us(frame.data)
         if isinstance(message, list) and frame.part is None:
             self._broke(NO_BATCH, "an array of messages was sent", "single messages", "an array", frame)
             return
@@ -79,6 +84,15 @@ class Envelope(Watcher):
             what = "a message is neither request, notification nor response"
             self._broke(VALID, what, "method, result or error", shorten(message), frame)
             return
+        if may_be_deep(frame.data) and deeper(message, DEEPEST - 1):
+            self.ledger.broke(
+                VALID,
+                f"a message is nested {DEEPEST} levels deep or more, which many clients cannot read",
+                expected="fewer levels",
+                actual=shorten(message),
+                frames=(frame,),
+                ceiling=Severity.ADVICE,  # RFC 8259 lets who reads JSON set limits, but forbids no depth
+            )
         if message.get("jsonrpc") == "2.0":
             self.ledger.held(VERSION)
         else:
@@ -255,7 +269,7 @@ class Envelope(Watcher):
                 waiting.remove(call)
                 what = f"a response has an id that no request has; it answers {call.method}"
                 self._broke_id(what, call, stray)
-            elif stray.message.get("id") is None and (stray.message.get("error") or {}).get("code") == PARSE_ERROR:
+            elif stray.message.get("id") is None and _code(stray.message) == PARSE_ERROR:
                 continue  # it is about bytes, not about a message
             elif stray.message.get("id") is None and told:
                 self.ledger.broke(
@@ -288,6 +302,9 @@ class Envelope(Watcher):
         if slow and (call.method in MAY_TAKE_LONG or self._busy(call)):
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}; --timeout gives it longer")
             return
+        if self._unread:
+            self.ledger.inconclusive(ONCE, f"{call.method}: a message was too long for mcp-conform to read")
+            return
         if call.head is not None and (call.head.status or 200) >= 400:
             return  # refused by HTTP: no JSON-RPC answer is due
         self.ledger.broke(
@@ -307,6 +324,11 @@ class Envelope(Watcher):
 
     def _broke(self, requirement: str, what: str, expected: str, actual: str, frame: Frame) -> None:
         self.ledger.broke(requirement, what, expected=expected, actual=actual, frames=(frame,))
+
+
+def _code(response: dict[str, Json]) -> Json:
+    error = response.get("error")
+    return error.get("code") if isinstance(error, dict) else None
 
 
 def _meant(stray: Frame, waiting: list[Call]) -> Call | None:
