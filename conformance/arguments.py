@@ -22,7 +22,7 @@ HUGE = 10**100
 LONGEST = 64 * 1024
 """Characters of a string."""
 LONGEST_PATTERN = 1_000
-MOST_DRAWN = 100_000
+MOST_DRAWN = 20_000
 """Repeats and characters looked at for a string that has to match a pattern."""
 
 
@@ -178,7 +178,7 @@ class _Maker:
     def _resolve(self, reference: str) -> dict[str, Json]:
         place = pointed(self._root, reference)
         if place is None:
-            raise Unfillable(f"its inputSchema refers to {reference}")
+            raise Unfillable(f"its inputSchema refers to {reference[:200]}")
         return place if isinstance(place, dict) else {}
 
 
@@ -305,7 +305,7 @@ class _Least:
         return count
 
     def choice(self, choices: Sequence[Json]) -> Json:
-        self._draw(len(choices))
+        self._draw(1 + len(choices) // 20)
         return min(choices, key=_plainness) if isinstance(choices[0], str) else choices[0]
 
     def shuffle(self, _choices: list[Json]) -> None:

@@ -81,6 +81,8 @@ class Session:
         self._case = ""
         self._unseen: deque[tuple[Frame, Call | None]] = deque()
         self.secrets: tuple[str, ...] = ()
+        self.mishap: Callable[[Observer, Exception], None] | None = None
+        """Called with an observer that raised, and what; without it that is raised."""
         self._heard = False
         self.opened = False
         self.capabilities: Json = {}
@@ -110,15 +112,20 @@ class Session:
         """Show the observers what they have not seen yet.
 
         That is done while we wait for the target, so that it costs nothing: before each reading, and whenever the case
-        changes. Raises what an observer raises.
+        changes. Raises what an observer raises, unless `mishap` takes it.
         """
         while self._unseen:
             frame, call = self._unseen.popleft()
             for observer in self.observers:
-                if frame.origin == "us":
-                    observer.sent(frame)
-                else:
-                    observer.heard(frame, call)
+                try:
+                    if frame.origin == "us":
+                        observer.sent(frame)
+                    else:
+                        observer.heard(frame, call)
+                except Exception as error:
+                    if self.mishap is None:
+                        raise
+                    self.mishap(observer, error)
 
     def unwatch(self) -> None:
         """From now on nobody judges: what follows something illegal is no finding."""

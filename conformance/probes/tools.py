@@ -269,7 +269,7 @@ def malformed_calls(bench: Bench) -> None:
 @probe("tools.name-case", CASE)
 def name_case(bench: Bench) -> None:
     """A tool that may be called and succeeds, under its name with the case swapped."""
-    known = {tool.get("name") for tool in bench.survey.tools}
+    known = {str(tool.get("name")) for tool in bench.survey.tools}
     for tool, params in callable_tools(bench):
         swapped = str(tool.get("name")).swapcase()
         if swapped in known:
