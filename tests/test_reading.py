@@ -29,6 +29,7 @@ from conformance.ledger import Ledger
 from conformance.messages import DEEPEST, beyond_us, encode, id_key, parse
 from conformance.model import Frame, Fuzzing, Json, Limits, Report, Run, Target
 from conformance.plan import plan
+from conformance.profiles import rules as profiles
 from conformance.reporters import REPORTERS, to_file
 from conformance.reporters.terminal import TerminalReporter
 from conformance.requirements import load
@@ -66,7 +67,8 @@ def read(
     revision: str, *changes: Change, invariants: tuple[type[Invariant], ...] = load_invariants(), units: int = 1
 ) -> State:
     """Survey the server that says these things, and play what shares its session, or more units."""
-    workshop = Workshop(InMemory(changes), invariants, probes())
+    rules = profiles.chosen(profiles.load()[0])
+    workshop = Workshop(InMemory(changes), invariants, probes(), rules)
     ledger = Ledger()
     fuzzing = Fuzzing(examples=5, seconds=0.05)
     state = State(BY_DATE[revision], "stdio", CallPolicy("all"), fuzzing=fuzzing, ledgers=[ledger])
@@ -256,11 +258,11 @@ def test_a_server_of_hostile_schemas_is_tested_to_the_end(tmp_path: Path) -> Non
     chosen = [word for area in ("tools", "json-schema", "fuzz/tool-arguments") for word in ("--only", area)]
     told = tmp_path / "report.json"
     server = f"{sys.executable} {TESTS / 'hostile.py'}"
-    command = ("--server", server, *chosen, "--fuzz", "100", "--quick", "--json", str(told))
+    command = ("--server", server, *chosen, "--fuzz", "100", "--quick", "--timeout", "1", "--json", str(told))
     done = limited(sys.executable, "-m", "conformance", *command)
     assert done.returncode == 1, done.stderr
     (run,) = json.loads(told.read_text())["runs"]
-    verdicts = {each["id"]: each for each in run["verdicts"]}
+    verdicts = {each["requirement"]: each for each in run["verdicts"]}
     assert {each["verdict"] for each in run["verdicts"]} <= {
         "passed",
         "failed",
