@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, TypeGuard, cast
 
 from conformance.json_schemas import Judge, Unusable, judge, unusable
@@ -45,26 +47,34 @@ def candidates(schema: Json) -> Iterator[dict[str, Json]]:
     """
     if not isinstance(schema, dict):
         raise Unfillable("its inputSchema is no object")
-    admits = _judge(schema)
-    seen: list[Json] = []
-    why: Unfillable | None = None
+    made, why = _made(json.dumps(schema))
+    if not made:
+        raise Unfillable(why)
+    yield from copy.deepcopy(made)
+
+
+@lru_cache(maxsize=512)
+def _made(written: str) -> tuple[list[dict[str, Json]], str]:
+    """What `candidates` gives for a schema, or why there is nothing: it is asked for by many probes."""
+    schema = json.loads(written)
+    made: list[dict[str, Json]] = []
+    why = ""
+    try:
+        admits = _judge(schema)
+    except Unfillable as reason:
+        return [], str(reason)
     for whole, turn in ((False, 0), (True, 0), (False, 1), (True, 1)):
         try:
-            made = _Maker(schema, whole, turn).arguments()
-            if made in seen or not admits(made):
-                continue
+            one = _Maker(schema, whole, turn).arguments()
+            if one not in made and admits(one):
+                made.append(one)
         except Unfillable as reason:
-            why = why or reason
-            continue
+            why = why or str(reason)
         except Unusable as reason:
-            why = why or Unfillable(f"its inputSchema cannot be used: {reason}")
-            continue
-        seen.append(made)
-        yield copy.deepcopy(made)
-        if len(seen) == MOST:
-            return
-    if not seen:
-        raise why or Unfillable("its inputSchema admits nothing that was tried")
+            why = why or f"its inputSchema cannot be used: {reason}"
+        if len(made) == MOST:
+            break
+    return made, why or "its inputSchema admits nothing that was tried"
 
 
 def _judge(schema: Json) -> Judge:
@@ -277,9 +287,10 @@ def _matching(pattern: str, schema: dict[str, Json]) -> str:
     from rstr import Rstr
 
     least = _length(schema.get("minLength"), LONGEST, "characters")
+    chance = _Least()
     try:
-        for repeats in range(40) if len(pattern) <= LONGEST_PATTERN else ():
-            text = str(Rstr(cast(Any, _Least(repeats))).xeger(pattern))
+        for chance.more in range(40) if len(pattern) <= LONGEST_PATTERN else ():
+            text = str(Rstr(cast(Any, chance)).xeger(pattern))
             if len(text) >= least and matches(pattern, text):
                 return text
     except Exception:  # regular expressions of ECMAScript may be none of Python's
@@ -290,8 +301,8 @@ def _matching(pattern: str, schema: dict[str, Json]) -> str:
 class _Least:
     """In place of chance: the fewest repeats (and `more`), and of characters the plainest. Raises Unfillable."""
 
-    def __init__(self, more: int) -> None:
-        self._more = more
+    def __init__(self) -> None:
+        self.more = 0
         self._left = MOST_DRAWN
 
     def _draw(self, count: int) -> None:
@@ -300,7 +311,7 @@ class _Least:
             raise Unfillable("a required string would be too long")
 
     def randint(self, least: int, most: int) -> int:
-        count = min(least + self._more, most)
+        count = min(least + self.more, most)
         self._draw(count)
         return count
 

@@ -22,6 +22,7 @@ from conformance.schema_bounds import (
     Look,
     Unusable,
     deeper,
+    in_linear_time,
     look,
     matches,
     size,
@@ -41,12 +42,17 @@ DIALECTS = {
 LATEST = "Draft202012Validator"
 HEAVY = 5_000
 """Weight of a schema of which few are kept ready."""
-MOST_STEPS = 20_000
+MOST_STEPS = 10_000
 """Keywords that jsonschema applies to one value: a second or so."""
 LARGEST_EXPLAINED = 200_000
 """Characters and parts of a value that jsonschema looks at."""
 DEEPEST_STEPS = 120
 """Keywords within each other: each takes some of Python's stack."""
+
+
+class TooLong(Unusable):
+    """A validation took more than MOST_STEPS."""
+
 
 Judge = Callable[[Json], bool]
 """Whether a value is valid under one schema. Raises Unusable."""
@@ -65,10 +71,13 @@ class Misfit:
         return f"${place[:200]}: {self.message[:200]}"
 
 
-def unusable(schema: Json) -> str:
-    """Why nobody can use `schema` within reasonable bounds, in words that speak of it as "it"; "" if they can."""
+def unusable(schema: Json, written: str = "") -> str:
+    """Why nobody can use `schema` within reasonable bounds, in words that speak of it as "it"; "" if they can.
+
+    `written` is the schema as JSON text, if that is known already.
+    """
     try:
-        seen = _look(_text(schema))
+        seen = _look(written or _text(schema))
     except Unusable as why:
         return str(why)
     return seen.flaw or seen.demand
@@ -114,9 +123,17 @@ def misfit(schema: Json, value: Json, validator: str = "") -> Misfit | None:
     wrong = invalid(schema, kind)
     if wrong is not None:
         raise Unusable(f"it is no valid JSON Schema: {wrong.message[:200]}")
+    if text in _given_up:
+        raise Unusable("its validation took too long before")
     if '"patternProperties"' in text and '"unevaluated' in text:
         raise Unusable("it has unevaluatedProperties or unevaluatedItems beside patternProperties")
-    return _explained(kind, schema, value)
+    try:
+        return _explained(kind, schema, value)
+    except TooLong:
+        _given_up[text] = None
+        if len(_given_up) > MOST_GIVEN_UP:
+            _given_up.pop(next(iter(_given_up)), None)
+        raise
 
 
 def invalid(schema: Json, validator: str) -> Misfit | None:
@@ -189,6 +206,9 @@ def _compiled(schema: str, validator: str) -> Judge | None:
         return None  # jsonschema says why
 
 
+_given_up: dict[str, None] = {}
+"""Schemas that took too long once, in that order: a campaign would ask a hundred times."""
+MOST_GIVEN_UP = 128
 _light = lru_cache(maxsize=128)(_compiled)
 _heavy = lru_cache(maxsize=2)(_compiled)
 
@@ -209,7 +229,7 @@ _steps = _Steps()
 def _spend(steps: int) -> None:
     _steps.left -= steps
     if _steps.left < 0:
-        raise Unusable("its validation takes too long")
+        raise TooLong("its validation takes too long")
 
 
 def _explained(validator: str, schema: Json, value: Json, registry: Any = None) -> Misfit | None:
@@ -314,5 +334,5 @@ def _one_kind(value: Json) -> Json:
 
 
 def _found(pattern: str, text: str) -> bool:
-    _spend(1 + len(pattern) // 50 + len(text) // 500)
+    _spend(1 + len(text) // 500 if in_linear_time(pattern) else 50)
     return matches(pattern, text)

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 from conformance.model import Frame, Json
 from conformance.schema_bounds import deeper
@@ -74,6 +74,16 @@ class Call:
         return bool(self.answers) or bool(self.lost)
 
 
+class Observer(Protocol):
+    """Sees every frame of a session, in order, though not at once: see `Session.judge`."""
+
+    def sent(self, frame: Frame) -> None:
+        """We sent `frame`."""
+
+    def heard(self, frame: Frame, call: Call | None) -> None:
+        """The target sent `frame`; `call` is the request it answers."""
+
+
 def id_key(identifier: Json) -> str:
     """A key under which two ids are equal only if value and JSON type are: 1 and "1" differ, 7 and 7.0 do not."""
     if type(identifier) is int:
@@ -93,6 +103,10 @@ MOST_PARTS = 500_000
 """Objects, arrays and elements of one message: they take a hundred megabytes or so."""
 
 
+class Shallow(dict[str, Json]):
+    """A message as far as it is read, of which the depths are left out."""
+
+
 def parse(data: bytes) -> tuple[Json, bool]:
     """The JSON value in `data` and whether there is one. NaN and Infinity are not JSON.
 
@@ -110,14 +124,15 @@ def parse(data: bytes) -> tuple[Json, bool]:
         return None, False
     try:
         value = _decoded(text)
-        if not may_be_deep(data) or not deeper(value, DEEPEST):
+        if not _may_be_deep(data) or not deeper(value, DEEPEST):
             return value, True
     except ValueError:
         return None, False
     except RecursionError:
         pass
     try:
-        return (_decoded(_without_depths(text)), True) if len(data) <= LONGEST_DEEP else (None, False)
+        value = _decoded(_without_depths(text)) if len(data) <= LONGEST_DEEP else None
+        return (Shallow(value) if isinstance(value, dict) else value), value is not None
     except (ValueError, RecursionError):
         return None, False
 
@@ -135,7 +150,7 @@ def beyond_us(data: bytes) -> bool:
     return True
 
 
-def may_be_deep(data: bytes) -> bool:
+def _may_be_deep(data: bytes) -> bool:
     """Whether there are enough brackets for more than DEEPEST levels."""
     return len(data) > 2 * DEEPEST and data.count(b"[") + data.count(b"{") > DEEPEST
 

@@ -214,6 +214,12 @@ def matches(pattern: str, text: str) -> bool:
     return True
 
 
+def in_linear_time(pattern: str) -> bool:
+    """Whether `matches` takes no longer than the text is long; True also for a pattern that cannot be used."""
+    known = _compiled(pattern)
+    return known is None or known[1]
+
+
 @lru_cache(maxsize=32)
 def _compiled(pattern: str) -> tuple[Any, bool] | None:
     """The validator of one pattern, and whether it takes linear time; None if it cannot be used."""
@@ -231,6 +237,9 @@ def _compiled(pattern: str) -> tuple[Any, bool] | None:
     return None
 
 
+_CONTAINERS = frozenset({dict, list})
+
+
 def deeper(value: Json, levels: int) -> bool:
     """Whether a JSON value has objects or arrays within each other on more than `levels` levels."""
     layer = [value] if isinstance(value, (dict, list)) else []
@@ -241,7 +250,7 @@ def deeper(value: Json, levels: int) -> bool:
             inner
             for outer in layer
             for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, (dict, list))
+            if type(inner) in _CONTAINERS  # as JSON is decoded; every long message is looked at
         ]
     return bool(layer)
 

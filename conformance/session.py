@@ -8,23 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol, Unpack
 
 from conformance.answers import Answers
-from conformance.messages import MAY_TAKE_LONG, Call, How, encode, id_key, is_id, parse
+from conformance.messages import MAY_TAKE_LONG, Call, How, Observer, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
 from conformance.revisions import Revision
 from conformance.trace import Trace
 from conformance.transports import Arrival, Ended, Ending, Transport
 
 __all__ = ["MAY_TAKE_LONG", "Call", "Era", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
-
-
-class Observer(Protocol):
-    """Sees every frame of a session, in order, though not at once: see `Session.judge`."""
-
-    def sent(self, frame: Frame) -> None:
-        """We sent `frame`."""
-
-    def heard(self, frame: Frame, call: Call | None) -> None:
-        """The target sent `frame`; `call` is the request it answers."""
 
 
 class Era(Protocol):

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher, is_integer
 from conformance.ledger import Ledger
-from conformance.messages import DEEPEST, beyond_us, is_id, may_be_deep
+from conformance.messages import DEEPEST, Shallow, beyond_us, is_id
 from conformance.model import Frame, Json, Severity
-from conformance.schema_bounds import deeper
 from conformance.session import MAY_TAKE_LONG, Call, Session, id_key
 from conformance.transports.stdio import MAX_LINE
 
@@ -84,10 +83,10 @@ class Envelope(Watcher):
             what = "a message is neither request, notification nor response"
             self._broke(VALID, what, "method, result or error", shorten(message), frame)
             return
-        if may_be_deep(frame.data) and deeper(message, DEEPEST - 1):
+        if isinstance(message, Shallow):
             self.ledger.broke(
                 VALID,
-                f"a message is nested {DEEPEST} levels deep or more, which many clients cannot read",
+                f"a message is nested more than {DEEPEST} levels deep, which many clients cannot read",
                 expected="fewer levels",
                 actual=shorten(message),
                 frames=(frame,),

@@ -42,7 +42,8 @@ class Published(Watcher):
     def _schema(self, place: tuple[str, Json], schema: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         revision = self.session.revision.date
         requirement = VALID if revision >= "2025-11-25" else EARLIER[place[0]]
-        why = unusable(schema)
+        written = json.dumps(schema)
+        why = unusable(schema, written)
         if why and revision in load()[requirement].levels:
             # It is valid all the same: what it costs to use is nobody's rule.
             what = "a schema cannot be used within reasonable bounds"
@@ -50,9 +51,11 @@ class Published(Watcher):
                 requirement, what, "a schema of moderate size", f"{_where(place)}: {why}", proof, Severity.ADVICE
             )
         if requirement == VALID:
-            self._validity(place, schema, proof)
+            self._validity(place, schema, written, proof)
 
-    def _validity(self, place: tuple[str, Json], schema: dict[str, Json], proof: tuple[Frame, ...]) -> None:
+    def _validity(
+        self, place: tuple[str, Json], schema: dict[str, Json], written: str, proof: tuple[Frame, ...]
+    ) -> None:
         dialect = schema.get("$schema", LATEST)
         if not isinstance(dialect, str):
             return  # a wrong type is judged in wire.py
@@ -62,7 +65,7 @@ class Published(Watcher):
             what = "a schema names another dialect than 2020-12"
             self._broke(PREFERRED, what, LATEST, f"{_where(place)}: {shorten(dialect)}", proof, Severity.ADVICE)
         try:
-            flaw = _flaw(json.dumps(schema), dialect.rstrip("#"))
+            flaw = _flaw(written, dialect.rstrip("#"))
         except Unusable as why:
             self.ledger.inconclusive(VALID, f"{_where(place)} cannot be checked: {why}")
             return
