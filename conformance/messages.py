@@ -56,12 +56,17 @@ class Call:
     @property
     def result(self) -> Json:
         """The `result` of the first response, or None."""
-        return self.response.get("result") if self.answers else None
+        return self._member("result")
 
     @property
     def error(self) -> Json:
         """The `error` of the first response, or None."""
-        return self.response.get("error") if self.answers else None
+        return self._member("error")
+
+    def _member(self, name: str) -> Json:
+        # A long answer is kept by its beginning only, once its case is over.
+        response = self.response
+        return response.get(name) if response is not None else None
 
     @property
     def proof(self) -> tuple[Frame, ...]:

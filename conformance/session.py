@@ -96,6 +96,7 @@ class Session:
     @case.setter
     def case(self, name: str) -> None:
         self.judge()
+        self.trace.lighten()
         self._case = name
 
     def judge(self) -> None:
@@ -394,7 +395,7 @@ class Session:
             frame = frame._replace(case=call.sent.case)
         self._observe(frame, call)
         if call is not None and ("result" in message or "error" in message):
-            call.answers.append(frame)
+            self.trace.answer(call.answers, frame)
             self._waiting.pop(id_key(call.id), None)
 
     def _asker(self, identifier: Json, frame: Frame) -> Call | None:

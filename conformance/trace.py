@@ -6,12 +6,11 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
+from conformance.ledger import KEPT_BYTES, brief
 from conformance.model import Frame
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_FRAMES = 20_000
-KEPT_BYTES = 64 * 1024
-"""A longer frame is kept by its beginning only."""
 
 
 class Trace:
@@ -22,6 +21,7 @@ class Trace:
         self.most = MAX_FRAMES
         self._frames: deque[Frame] = deque()
         self._bytes = 0
+        self._large: list[list[Frame]] = []
 
     def __iter__(self) -> Iterator[Frame]:
         return iter(self._frames)
@@ -34,9 +34,20 @@ class Trace:
     def keep(self, frame: Frame) -> None:
         """Add a frame; the oldest ones make room."""
         self.position += 1
-        if len(frame.data) > KEPT_BYTES:
-            frame = frame._replace(data=frame.data[:KEPT_BYTES], message=None)
+        frame = brief(frame)
         self._frames.append(frame)
         self._bytes += len(frame.data)
         while self._bytes > MAX_BYTES or len(self._frames) > self.most:
             self._bytes -= len(self._frames.popleft().data)
+
+    def answer(self, answers: list[Frame], frame: Frame) -> None:
+        """Add a frame to the answers of a call, which are kept whole until `lighten`."""
+        answers.append(frame)
+        if len(frame.data) > KEPT_BYTES:
+            self._large.append(answers)
+
+    def lighten(self) -> None:
+        """Keep of long answers what is kept of other frames: nobody will ask what they say."""
+        for answers in self._large:
+            answers[:] = map(brief, answers)
+        self._large.clear()
