@@ -56,17 +56,13 @@ class Call:
     @property
     def result(self) -> Json:
         """The `result` of the first response, or None."""
-        return self._member("result")
+        # A long answer is kept by its beginning only, once its case is over.
+        return None if (response := self.response) is None else response.get("result")
 
     @property
     def error(self) -> Json:
         """The `error` of the first response, or None."""
-        return self._member("error")
-
-    def _member(self, name: str) -> Json:
-        # A long answer is kept by its beginning only, once its case is over.
-        response = self.response
-        return response.get(name) if response is not None else None
+        return None if (response := self.response) is None else response.get("error")
 
     @property
     def proof(self) -> tuple[Frame, ...]:
@@ -120,10 +116,15 @@ def parse(data: bytes) -> tuple[Json, bool]:
     of 4300 digits can hold is read as the largest double. What has more than MOST_PARTS parts is not read; nor is what
     is too deep in more than LONGEST_DEEP bytes. `beyond_us` tells that from what is no JSON.
     """
+    if len(data) <= 2 * DEEPEST:  # most messages: too short for any limit
+        try:
+            # A byte order mark is judged by an invariant; the message behind it counts.
+            return _DECODER.decode(data.decode("utf-8-sig")), True
+        except ValueError:
+            return None, False
     if _has_too_many_parts(data):
         return None, False
     try:
-        # A byte order mark is judged by an invariant; the message behind it counts.
         text = data.decode("utf-8-sig")
     except ValueError:
         return None, False
@@ -157,7 +158,7 @@ def beyond_us(data: bytes) -> bool:
 
 def _may_be_deep(data: bytes) -> bool:
     """Whether there are enough brackets for more than DEEPEST levels."""
-    return len(data) > 2 * DEEPEST and data.count(b"[") + data.count(b"{") > DEEPEST
+    return data.count(b"[") + data.count(b"{") > DEEPEST
 
 
 def _has_too_many_parts(data: bytes) -> bool:

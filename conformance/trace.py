@@ -34,7 +34,8 @@ class Trace:
     def keep(self, frame: Frame) -> None:
         """Add a frame; the oldest ones make room."""
         self.position += 1
-        frame = brief(frame)
+        if len(frame.data) > KEPT_BYTES:
+            frame = brief(frame)
         self._frames.append(frame)
         self._bytes += len(frame.data)
         while self._bytes > MAX_BYTES or len(self._frames) > self.most:
