@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from conformance.client_tasks import ClientTasks
 from conformance.model import Json
 
+INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 
 LISTS_SINCE = "2025-11-25"
 """The first revision in which a field of a form may have several values."""
+
+LONGEST = 64 * 1024
+"""Characters of a text in a form."""
+MOST_FIELDS = 100
 
 Reply = dict[str, Json]
 """`{"result": …}` or `{"error": …}`, as a response carries it."""
@@ -49,19 +55,23 @@ class Answers:
         self.illegal = False
         self.tasks = ClientTasks(self._capabilities if revision == "2025-11-25" else {})
 
-    def reply(self, method: str, params: Json) -> Reply | None:
+    def reply(self, method: Json, params: Json) -> Reply | None:
         """The reply; None if none is due.
 
         The stateless era has no requests from the server, so none is answered there.
         """
-        if method in self.held or self._revision >= "2026-07-28":
+        if self._revision >= "2026-07-28":
+            return None
+        if not isinstance(method, str):
+            return {"error": {"code": INVALID_REQUEST, "message": "The method is no string"}}
+        if method in self.held:
             return None
         if method == "ping":
             return {"result": {}}
         if self.tasks.handles(method, params):
             return self.tasks.reply(method, params, self.plausible)
         if CAPABILITY.get(method) not in self._capabilities:
-            return {"error": {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}}
+            return {"error": {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method[:200]}"}}
         if method in self.instead:
             return self.instead[method](params)
         return {"result": self.plausible(method, params)}
@@ -105,7 +115,10 @@ def form_content(schema: Json, given: Mapping[str, Json] | None = None) -> dict[
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return {}
-    made = {name: _primitive(value if isinstance(value, dict) else {}) for name, value in properties.items()}
+    made = {
+        name: _primitive(value if isinstance(value, dict) else {})
+        for name, value in islice(properties.items(), MOST_FIELDS)
+    }
     return {name: (given or {}).get(name, value) for name, value in made.items()}
 
 
@@ -123,23 +136,31 @@ def _primitive(schema: dict[str, Json]) -> Json:
         return True
     if kind in ("integer", "number"):
         # Integers only: the official schemas of some revisions refuse fractions here.
-        low = schema.get("minimum", schema.get("maximum", 1))
-        return int(low) if isinstance(low, (int, float)) else 1
+        return int(_number(schema.get("minimum", schema.get("maximum")), 1))
     if kind == "array":
         items = schema.get("items")
         choices = _choices(items if isinstance(items, dict) else {})
-        return choices[: max(1, int(schema.get("minItems", 1)))]
+        return choices[: max(1, _size(schema.get("minItems"), 1))]
     choices = _choices(schema)
     if choices:
         return choices[0]
     text = _FORMATS.get(str(schema.get("format")), "text")
-    return text.ljust(int(schema.get("minLength", 0)), "x")[: int(schema.get("maxLength", 1000))]
+    return text.ljust(_size(schema.get("minLength"), 0), "x")[: _size(schema.get("maxLength"), 1000)]
+
+
+def _number(value: Json, otherwise: float) -> float:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else otherwise
+
+
+def _size(value: Json, otherwise: int) -> int:
+    """What a keyword like `minLength` says, at most LONGEST: nobody would type more into a form."""
+    return int(min(LONGEST, max(0, _number(value, otherwise))))
 
 
 def _choices(schema: dict[str, Json]) -> list[Json]:
-    if isinstance(schema.get("enum"), list):
-        return list(schema["enum"])
+    """The texts to choose from; nothing else may be the value of a field."""
+    listed = schema.get("enum")
     for word in ("oneOf", "anyOf"):
-        if isinstance(schema.get(word), list):
-            return [option["const"] for option in schema[word] if isinstance(option, dict) and "const" in option]
-    return []
+        if not isinstance(listed, list) and isinstance(schema.get(word), list):
+            listed = [option.get("const") for option in schema[word] if isinstance(option, dict)]
+    return [choice for choice in listed if isinstance(choice, str)] if isinstance(listed, list) else []

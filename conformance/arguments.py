@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, TypeGuard, cast
 
-from conformance.json_schemas import Judge, judge
+from conformance.json_schemas import Judge, Unusable, judge, unusable
 from conformance.model import Json
 from conformance.pointers import pointed
+from conformance.schema_bounds import matches
 
 MOST = 3
 """Candidates for one schema."""
 DEPTH = 8
 """How deep a schema is followed."""
+MOST_STEPS = 10_000
+"""Subschemas looked at for one candidate."""
+MOST_ITEMS = 1_000
+HUGE = 10**100
+LONGEST = 64 * 1024
+"""Characters of a string."""
+LONGEST_PATTERN = 1_000
+MOST_DRAWN = 20_000
+"""Repeats and characters looked at for a string that has to match a pattern."""
 
 
 class Unfillable(Exception):
@@ -35,30 +47,44 @@ def candidates(schema: Json) -> Iterator[dict[str, Json]]:
     """
     if not isinstance(schema, dict):
         raise Unfillable("its inputSchema is no object")
-    admits = _judge(schema)
-    seen: list[Json] = []
-    why: Unfillable | None = None
+    made, why = _made(json.dumps(schema))
+    if not made:
+        raise Unfillable(why)
+    yield from copy.deepcopy(made)
+
+
+@lru_cache(maxsize=512)
+def _made(written: str) -> tuple[list[dict[str, Json]], str]:
+    """What `candidates` gives for a schema, or why there is nothing: it is asked for by many probes."""
+    schema = json.loads(written)
+    made: list[dict[str, Json]] = []
+    why = ""
+    try:
+        admits = _judge(schema)
+    except Unfillable as reason:
+        return [], str(reason)
     for whole, turn in ((False, 0), (True, 0), (False, 1), (True, 1)):
         try:
-            made = _Maker(schema, whole, turn).arguments()
+            one = _Maker(schema, whole, turn).arguments()
+            if one not in made and admits(one):
+                made.append(one)
         except Unfillable as reason:
-            why = why or reason
-            continue
-        if made in seen or not admits(made):
-            continue
-        seen.append(made)
-        yield copy.deepcopy(made)
-        if len(seen) == MOST:
-            return
-    if not seen:
-        raise why or Unfillable("its inputSchema admits nothing that was tried")
+            why = why or str(reason)
+        except Unusable as reason:
+            why = why or f"its inputSchema cannot be used: {reason}"
+        if len(made) == MOST:
+            break
+    return made, why or "its inputSchema admits nothing that was tried"
 
 
 def _judge(schema: Json) -> Judge:
-    """A schema that is none itself admits everything."""
+    """A schema that is none itself admits everything. Raises Unfillable for one that takes too much to apply."""
+    why = unusable(schema)
+    if why:
+        raise Unfillable(f"its inputSchema cannot be used: {why}")
     try:
         return judge(schema)
-    except ValueError:
+    except Unusable:
         return lambda _value: True
 
 
@@ -69,14 +95,19 @@ class _Maker:
         self._root = root
         self._whole = whole
         self._turn = turn
+        self._left = MOST_STEPS
+
+    def _step(self, depth: int) -> None:
+        self._left -= 1
+        if depth > DEPTH or self._left < 0:
+            raise Unfillable("its inputSchema is nested too deeply")
 
     def arguments(self) -> dict[str, Json]:
         """Raises Unfillable."""
-        return self._object(self._joined(self._root), 0)
+        return self._object(self._joined(self._root, 0), 0)
 
     def _value(self, schema: Json, depth: int) -> Json:
-        if depth > DEPTH:
-            raise Unfillable("its inputSchema is nested too deeply")
+        self._step(depth)
         if not isinstance(schema, dict):
             return "x"
         for word in ("const", "default"):
@@ -91,7 +122,7 @@ class _Maker:
             if isinstance(schema.get(word), list) and schema[word]:
                 return self._value(_joined(_without(schema, word), self._one_of(schema[word])), depth + 1)
         if isinstance(schema.get("allOf"), list):
-            return self._value(self._joined(schema), depth + 1)
+            return self._value(self._joined(schema, 0), depth + 1)
         kind = schema.get("type", _kind(schema))
         return self._of_type(self._one_of(kind) if isinstance(kind, list) and kind else kind, schema, depth)
 
@@ -116,6 +147,8 @@ class _Maker:
         properties = properties if isinstance(properties, dict) else {}
         required = schema.get("required")
         names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+        if len(names) > MOST_ITEMS:
+            raise Unfillable(f"its inputSchema asks for {len(names)} members")
         made = {name: self._value(properties.get(name, {}), depth + 1) for name in names}
         for name in properties if self._whole and depth < DEPTH // 2 else ():
             if name not in made:
@@ -129,7 +162,7 @@ class _Maker:
         least = schema.get("minItems", 1 if self._whole and schema.get("maxItems", 1) != 0 else 0)
         first = schema.get("prefixItems")
         first = first if isinstance(first, list) else []
-        count = int(least) if isinstance(least, (int, float)) else 0
+        count = _length(least, MOST_ITEMS, "items")
         made = [self._value(each, depth + 1) for each in first[: max(count, len(first) if self._whole else 0)]]
         while len(made) < count:
             made.append(self._value(schema.get("items", {}), depth + 1))
@@ -137,23 +170,25 @@ class _Maker:
             made = [_changed(value, number) for number, value in enumerate(made)]
         return made
 
-    def _joined(self, schema: dict[str, Json]) -> dict[str, Json]:
+    def _joined(self, schema: dict[str, Json], depth: int) -> dict[str, Json]:
         """The schema with what it refers to, and one of its alternatives, taken into it."""
+        self._step(depth)
         whole = _without(schema, "$ref")
         if isinstance(schema.get("$ref"), str):
             whole = _joined(whole, self._resolve(schema["$ref"]))
-        for part in whole.pop("allOf", None) or []:
-            whole = _joined(whole, self._joined(part) if isinstance(part, dict) else {})
+        parts = whole.pop("allOf", None)
+        for part in parts if isinstance(parts, list) else []:
+            whole = _joined(whole, self._joined(part, depth + 1) if isinstance(part, dict) else {})
         for word in ("anyOf", "oneOf"):
             parts = whole.pop(word, None)
             if isinstance(parts, list) and parts and isinstance(one := self._one_of(parts), dict):
-                whole = _joined(whole, self._joined(one))
+                whole = _joined(whole, self._joined(one, depth + 1))
         return whole
 
     def _resolve(self, reference: str) -> dict[str, Json]:
         place = pointed(self._root, reference)
         if place is None:
-            raise Unfillable(f"its inputSchema refers to {reference}")
+            raise Unfillable(f"its inputSchema refers to {reference[:200]}")
         return place if isinstance(place, dict) else {}
 
 
@@ -169,10 +204,23 @@ def _joined(schema: dict[str, Json], further: Json) -> dict[str, Json]:
         if name == "required" and isinstance(mine, list) and isinstance(value, list):
             joined[name] = [*mine, *(one for one in value if one not in mine)]
         elif name == "properties" and isinstance(mine, dict) and isinstance(value, dict):
-            joined[name] = {**mine, **{key: _joined(mine.get(key) or {}, each) for key, each in value.items()}}
+            joined[name] = {**mine, **{key: _both(mine.get(key), each) for key, each in value.items()}}
         else:
             joined[name] = value
     return joined
+
+
+def _both(one: Json, other: Json) -> Json:
+    return _joined(one, other) if isinstance(one, dict) and one else other
+
+
+def _length(asked: Json, most: int, what: str) -> int:
+    """What `minItems` and the like ask for; 0 for what is no number. Raises Unfillable for more than `most`."""
+    if not _is_number(asked):
+        return 0
+    if asked > most:
+        raise Unfillable(f"its inputSchema asks for more than {most} {what}")
+    return max(0, int(asked))
 
 
 def _kind(schema: dict[str, Json]) -> str:
@@ -186,8 +234,12 @@ def _number(schema: dict[str, Json]) -> int | float:
     low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     step = schema.get("multipleOf")
+    if any(_is_number(bound) and abs(bound) > HUGE for bound in (low, high, above, below, step)):
+        raise Unfillable("its inputSchema has numbers that not everybody can read")
     if _is_number(step) and step > 0:
         start = low if _is_number(low) else above if _is_number(above) else 0
+        if start / step > HUGE:
+            raise Unfillable(f"a number must be a multiple of {step}")
         times = int(start // step) + (0 if start % step == 0 and not _is_number(above) else 1)
         value = times * step
         return int(value) if float(value).is_integer() else value
@@ -226,39 +278,45 @@ def _string(schema: dict[str, Json]) -> str:
         raise Unfillable("a required argument is an address")
     if isinstance(schema.get("pattern"), str):
         return _matching(schema["pattern"], schema)
-    least = schema.get("minLength")
-    plain = "x" * max(1, int(least) if _is_number(least) else 1)
+    plain = "x" * max(1, _length(schema.get("minLength"), LONGEST, "characters"))
     return _FORMATS.get(str(schema.get("format")), plain)
 
 
 def _matching(pattern: str, schema: dict[str, Json]) -> str:
     """The shortest string for a regular expression, stretched where it must be longer."""
-    import re
-
     from rstr import Rstr
 
-    least = schema.get("minLength")
-    least = int(least) if _is_number(least) else 0
+    least = _length(schema.get("minLength"), LONGEST, "characters")
+    chance = _Least()
     try:
-        for repeats in range(40):
-            text = str(Rstr(cast(Any, _Least(repeats))).xeger(pattern))
-            if len(text) >= least and re.search(pattern, text):
+        for chance.more in range(40) if len(pattern) <= LONGEST_PATTERN else ():
+            text = str(Rstr(cast(Any, chance)).xeger(pattern))
+            if len(text) >= least and matches(pattern, text):
                 return text
     except Exception:  # regular expressions of ECMAScript may be none of Python's
         pass
-    raise Unfillable(f"a required string must match {pattern!r}")
+    raise Unfillable(f"a required string must match {pattern[:200]!r}")
 
 
 class _Least:
-    """In place of chance: the fewest repeats (and `more`), and of characters the plainest."""
+    """In place of chance: the fewest repeats (and `more`), and of characters the plainest. Raises Unfillable."""
 
-    def __init__(self, more: int) -> None:
-        self._more = more
+    def __init__(self) -> None:
+        self.more = 0
+        self._left = MOST_DRAWN
+
+    def _draw(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise Unfillable("a required string would be too long")
 
     def randint(self, least: int, most: int) -> int:
-        return min(least + self._more, most)
+        count = min(least + self.more, most)
+        self._draw(count)
+        return count
 
     def choice(self, choices: Sequence[Json]) -> Json:
+        self._draw(1 + len(choices) // 20)
         return min(choices, key=_plainness) if isinstance(choices[0], str) else choices[0]
 
     def shuffle(self, _choices: list[Json]) -> None:

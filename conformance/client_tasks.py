@@ -131,9 +131,9 @@ class ClientTasks:
 
     def _list(self, cursor: Json) -> dict[str, Json]:
         cursors = {f"mcp-conform/page after {task.identifier}": n + 1 for n, task in enumerate(self.tasks)}
-        if cursor is not None and cursor not in cursors:
+        if cursor is not None and (not isinstance(cursor, str) or cursor not in cursors):
             return _refused("Unknown cursor")
-        start = cursors.get(cursor, 0)
+        start = cursors.get(cursor or "", 0)
         listed = self.tasks[start : start + PAGE]
         result: dict[str, Json] = {"tasks": [self.shown(task) for task in listed]}
         if start + PAGE < len(self.tasks):

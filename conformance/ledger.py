@@ -12,6 +12,23 @@ MAX_FINDINGS_EACH = 5
 """Findings kept for one requirement in one unit; further ones only raise the count of the last."""
 
 
+KEPT_BYTES = 64 * 1024
+"""A longer frame is kept by its beginning only."""
+LONGEST = 4_000
+"""Characters of what a finding says."""
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
+
+
+def brief(frame: Frame) -> Frame:
+    """The frame, or its beginning if it is long; what it says is then left out."""
+    if len(frame.data) <= KEPT_BYTES:
+        return frame
+    return frame._replace(data=frame.data[:KEPT_BYTES], message=None)
+
+
 class Mark(NamedTuple):
     """What a ledger held at one moment."""
 
@@ -68,6 +85,7 @@ class Ledger:
         """
         if self.sealed:
             return
+        message, expected, actual = (_clipped(text) for text in (message, expected, actual))
         proof = tuple(frame for frame in frames if frame is not None)
         case = next((frame.case for frame in proof if frame.case), self.case)
         self.tested.setdefault(requirement, set()).add(case)
@@ -81,6 +99,8 @@ class Ledger:
             last = self.findings[same[-1]]
             self.findings[same[-1]] = replace(last, occurrences=last.occurrences + 1)
             return
+        # A report has the beginning of a long frame, and a run may have hundreds of findings.
+        proof = tuple(map(brief, proof))
         self.findings.append(Finding(requirement, case, message, expected, actual, proof, ceiling))
 
     def found(self, finding: Finding) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
 from conformance.model import Frame, Json
+from conformance.schema_bounds import deeper
 
 MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete", "tasks/result")
 """Methods behind which an author's own code runs: no answer in time proves nothing."""
@@ -67,12 +71,13 @@ class Call:
     @property
     def result(self) -> Json:
         """The `result` of the first response, or None."""
-        return self.response.get("result") if self.answers else None
+        # A long answer is kept by its beginning only, once its case is over.
+        return None if (response := self.response) is None else response.get("result")
 
     @property
     def error(self) -> Json:
         """The `error` of the first response, or None."""
-        return self.response.get("error") if self.answers else None
+        return None if (response := self.response) is None else response.get("error")
 
     @property
     def proof(self) -> tuple[Frame, ...]:
@@ -120,13 +125,118 @@ def id_key(identifier: Json) -> str:
     return json.dumps(identifier, sort_keys=True)
 
 
+DEEPEST = 200
+"""Levels of objects and arrays within each other that are read."""
+LONGEST_DEEP = 4 * 1024 * 1024
+"""Bytes of a message with more levels than that; in a longer one they are not looked for."""
+MOST_PARTS = 500_000
+"""Objects, arrays and elements of one message: they take a hundred megabytes or so."""
+
+
+class Shallow(dict[str, Json]):
+    """A message as far as it is read, of which the depths are left out."""
+
+
 def parse(data: bytes) -> tuple[Json, bool]:
-    """The JSON value in `data` and whether there is one. NaN and Infinity are not JSON."""
+    """The JSON value in `data` and whether there is one. NaN and Infinity are not JSON.
+
+    RFC 8259 lets those who read JSON set limits; ours are such that whatever is read can be compared, copied and
+    written again. What is nested deeper than DEEPEST is read as empty. A number that neither a double nor Python's int
+    of 4300 digits can hold is read as the largest double. What has more than MOST_PARTS parts is not read; nor is what
+    is too deep in more than LONGEST_DEEP bytes. `beyond_us` tells that from what is no JSON.
+    """
+    if len(data) <= 2 * DEEPEST:  # most messages: too short for any limit
+        try:
+            # A byte order mark is judged by an invariant; the message behind it counts.
+            return _DECODER.decode(data.decode("utf-8-sig")), True
+        except ValueError:
+            return None, False
+    if _has_too_many_parts(data):
+        return None, False
     try:
-        # A byte order mark is judged by an invariant; the message behind it counts.
-        return _DECODER.decode(data.decode("utf-8-sig")), True
+        text = data.decode("utf-8-sig")
+    except ValueError:
+        return None, False
+    try:
+        value = _decoded(text)
+        if not _may_be_deep(data) or not deeper(value, DEEPEST):
+            return value, True
+    except ValueError:
+        return None, False
+    except RecursionError:
+        pass
+    try:
+        value = _decoded(_without_depths(text)) if len(data) <= LONGEST_DEEP else None
+        return (Shallow(value) if isinstance(value, dict) else value), value is not None
     except (ValueError, RecursionError):
         return None, False
+
+
+def beyond_us(data: bytes) -> bool:
+    """Whether what `parse` does not read may be JSON all the same."""
+    if _has_too_many_parts(data):
+        return True
+    try:
+        _decoded(data.decode("utf-8-sig"))
+    except ValueError:
+        return False
+    except RecursionError:
+        return len(data) > LONGEST_DEEP
+    return True
+
+
+def _may_be_deep(data: bytes) -> bool:
+    """Whether there are enough brackets for more than DEEPEST levels."""
+    return data.count(b"[") + data.count(b"{") > DEEPEST
+
+
+def _has_too_many_parts(data: bytes) -> bool:
+    return len(data) > 2 * MOST_PARTS and data.count(b"[") + data.count(b"{") + data.count(b",") > MOST_PARTS
+
+
+def _decoded(text: str) -> Json:
+    """Raises json.JSONDecodeError, RecursionError."""
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # more digits than Python reads
+        return _PATIENT.decode(text)
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+
+
+def _without_depths(text: str) -> str:
+    """JSON with what is deeper than DEEPEST left out; what is left is as wrong as it was."""
+    kept: list[str] = []
+    start = depth = 0
+    for found in _TOKEN.finditer(text):
+        sign = text[found.start()]
+        if sign in "[{":
+            depth += 1
+            if depth == DEEPEST:
+                kept.append(text[start : found.end()])
+        elif sign in "]}":
+            if depth == DEEPEST:
+                start = found.start()
+            depth -= 1
+    # Where the end is missing it stays so.
+    return "".join(kept) + text[start:] if depth < DEEPEST else ""
+
+
+def _number(text: str) -> float:
+    """The double, or the largest one of that sign: infinity is no JSON, and would not be when it is sent."""
+    value = float(text)
+    return value if -_LARGEST <= value <= _LARGEST else math.copysign(_LARGEST, value)
+
+
+def _integer(text: str) -> int | float:
+    return int(text) if len(text) <= _MOST_DIGITS else _number(text)
+
+
+_LARGEST = sys.float_info.max
+_MOST_DIGITS = 4000
 
 
 def _refuse_constant(name: str) -> Json:
@@ -134,13 +244,17 @@ def _refuse_constant(name: str) -> Json:
 
 
 # Made once: json.loads and json.dumps make one for each call with options.
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_number)
+_PATIENT = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_number, parse_int=_integer)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def encode(message: Json) -> bytes:
-    """`message` on one line, in UTF-8."""
-    return _ENCODER.encode(message).encode("utf-8", "surrogatepass")
+    """`message` on one line, in UTF-8. Half a surrogate pair, which UTF-8 cannot hold, is escaped."""
+    try:
+        return _ENCODER.encode(message).encode()
+    except UnicodeEncodeError:
+        return json.dumps(message, separators=(",", ":")).encode()
 
 
 def is_id(value: Json) -> bool:

@@ -14,7 +14,7 @@ def pointed(root: Json, reference: str) -> Json:
         step = step.replace("~1", "/").replace("~0", "~")
         if isinstance(place, dict) and step in place:
             place = place[step]
-        elif isinstance(place, list) and step.isdecimal() and int(step) < len(place):
+        elif isinstance(place, list) and step.isdecimal() and len(step) < 10 and int(step) < len(place):
             place = place[int(step)]
         else:
             return None

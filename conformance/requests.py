@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from conformance.ledger import KEPT_BYTES, brief
 from conformance.messages import Call, id_key, is_id
 from conformance.model import Frame, Json
 from conformance.patience import Patience
@@ -23,6 +24,7 @@ class Requests:
         self.waiting: dict[str, Call] = {}
         self.by_exchange: dict[int, Call] = {}
         self.adopted: dict[int, Call] = {}
+        self._large: list[list[Frame]] = []
         self._stray: Frame | None = None
         self._stray_at = 0.0
 
@@ -65,6 +67,8 @@ class Requests:
     def answer(self, call: Call, frame: Frame) -> None:
         """Enter a response to `call`, and learn from how long it took and what it overtook."""
         call.answers.append(frame)
+        if len(frame.data) > KEPT_BYTES:
+            self._large.append(call.answers)
         self.waiting.pop(id_key(call.id), None)
         self._stray = None
         if len(call.answers) > 1:
@@ -74,6 +78,12 @@ class Requests:
                 earlier.counted = True
                 self.patience.missed(earlier)
         self.patience.answered(call, frame.at - call.sent.at)
+
+    def lighten(self) -> None:
+        """Keep of long answers what is kept of other frames: nobody will ask what they say."""
+        for answers in self._large:
+            answers[:] = map(brief, answers)
+        self._large.clear()
 
     # -- responses with wrong ids
 

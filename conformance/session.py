@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol, Unpack
 
@@ -15,6 +14,7 @@ from conformance.requests import Requests
 from conformance.revisions import Revision
 from conformance.trace import Trace
 from conformance.transports import Arrival, Ended, Ending, Transport
+from conformance.watching import Watching
 
 __all__ = ["MAY_TAKE_LONG", "Call", "Era", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
 
@@ -57,11 +57,11 @@ class Session:
         self.client: Json = client or {}
         self.limits = limits
         self.answers = Answers(self.client, revision.date)
-        self.observers: list[Observer] = []
+        self.watching = Watching()
+        self.observers = self.watching.observers
         self.trace = Trace()
         self.requests = Requests()
         self._case = ""
-        self._unseen: deque[tuple[Frame, Call | None]] = deque()
         self.secrets: tuple[str, ...] = ()
         self._heard = False
         self.opened = False
@@ -87,26 +87,16 @@ class Session:
     @case.setter
     def case(self, name: str) -> None:
         self.judge()
+        self.requests.lighten()
         self._case = name
 
     def judge(self) -> None:
-        """Show the observers what they have not seen yet.
-
-        That is done while we wait for the target, so that it costs nothing: before each reading, and whenever the case
-        changes. Raises what an observer raises.
-        """
-        while self._unseen:
-            frame, call = self._unseen.popleft()
-            for observer in self.observers:
-                if frame.origin == "us":
-                    observer.sent(frame)
-                else:
-                    observer.heard(frame, call)
+        """Show the observers what they have not seen yet: see `Watching`."""
+        self.watching.judge()
 
     def unwatch(self) -> None:
         """From now on nobody judges: what follows something illegal is no finding."""
-        self.judge()
-        self.observers.clear()
+        self.watching.unwatch()
 
     # -- opening and closing
 
@@ -420,7 +410,7 @@ class Session:
 
     def _observe(self, frame: Frame, call: Call | None) -> None:
         self.trace.keep(frame)
-        self._unseen.append((frame, call))
+        self.watching.see(frame, call)
 
     def _answer(self, message: Json) -> None:
         reply = self.answers.reply(message["method"], message.get("params"))

@@ -128,15 +128,24 @@ class Survey:
 
     @property
     def callable_tools(self) -> list[Json]:
-        """Tools that may be called, and not as a task only."""
-        return [tool for tool in self.tools if self.policy.allows(tool) and task_support(tool) != "required"]
+        """Tools that have a name to call them by and may be called, and not as a task only."""
+        return [tool for tool in _named(self.tools) if self.policy.allows(tool) and task_support(tool) != "required"]
+
+    @property
+    def named_prompts(self) -> list[Json]:
+        """Prompts that have a name to ask for them by."""
+        return _named(self.prompts)
 
     @property
     def task_tools(self) -> list[Json]:
         """Tools that may be called as tasks, of a server that has tasks."""
         if not self.declares("tasks.requests.tools.call"):
             return []
-        return [t for t in self.tools if self.policy.allows(t) and task_support(t) in ("optional", "required")]
+        return [t for t in _named(self.tools) if self.policy.allows(t) and task_support(t) in ("optional", "required")]
+
+
+def _named(items: Sequence[Json]) -> list[Json]:
+    return [item for item in items if isinstance(item.get("name"), str)]
 
 
 def task_support(tool: Json) -> Json:
@@ -245,20 +254,20 @@ def required_of(prompt: Json) -> list[str]:
 
 
 def _prompt(survey: Survey) -> Json:
-    for prompt in sorted(survey.prompts, key=lambda prompt: len(required_of(prompt))):
+    for prompt in sorted(survey.named_prompts, key=lambda prompt: len(required_of(prompt))):
         return {"name": prompt.get("name"), "arguments": survey.prompt_arguments(prompt)}
     raise Unavailable("the server lists no prompt")
 
 
 def _strict_prompt(survey: Survey) -> Json:
-    for prompt in survey.prompts:
+    for prompt in survey.named_prompts:
         if required_of(prompt):
             return {"name": prompt.get("name"), "arguments": {}}
     raise Unavailable("no prompt has a required argument")
 
 
 def _completion(survey: Survey) -> Json:
-    for prompt in survey.prompts:
+    for prompt in survey.named_prompts:
         listed = prompt.get("arguments")
         for argument in listed if isinstance(listed, list) else []:
             if isinstance(argument, dict) and isinstance(argument.get("name"), str):

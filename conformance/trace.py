@@ -6,12 +6,11 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
+from conformance.ledger import KEPT_BYTES, brief
 from conformance.model import Frame
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_FRAMES = 20_000
-KEPT_BYTES = 64 * 1024
-"""A longer frame is kept by its beginning only."""
 
 
 class Trace:
@@ -35,7 +34,7 @@ class Trace:
         """Add a frame; the oldest ones make room."""
         self.position += 1
         if len(frame.data) > KEPT_BYTES:
-            frame = frame._replace(data=frame.data[:KEPT_BYTES], message=None)
+            frame = brief(frame)
         self._frames.append(frame)
         self._bytes += len(frame.data)
         while self._bytes > MAX_BYTES or len(self._frames) > self.most:

@@ -21,7 +21,7 @@ from conformance.profiles.checks import Seen
 from conformance.profiles.judge import judge
 from conformance.profiles.rules import Rule
 from conformance.revisions import BY_DATE, Revision
-from conformance.session import NotSpoken, Session
+from conformance.session import NotSpoken, Observer, Session
 from conformance.survey import CallPolicy, Samples, Survey, take
 from conformance.transports import REFUSED, StartError
 
@@ -83,6 +83,7 @@ class Stage:
         self._connections = connections
         self._watching = [invariant(session, ledger) for invariant in invariants]
         session.observers[:0] = self._watching
+        session.watching.mishap = self._mishap
 
     def enter(self, case: str) -> None:
         """What happens from now on belongs to `case`."""
@@ -113,11 +114,22 @@ class Stage:
         self._connections.release(self.session)
         known = self.ledger.mark() if self.lost else None
         for invariant in self._watching:
-            invariant.finish()
+            try:
+                invariant.finish()
+            except Exception as error:
+                self._mishap(invariant, error)
         if known is not None:
             self.ledger.unlearn(known, said)
         if self.ledger.findings:
             self.ledger.histories.append(tuple(self.session.trace))
+
+    def _mishap(self, observer: Observer, error: Exception) -> None:
+        """A bug of ours in an invariant is told of its own requirements, and does not keep the case from going on."""
+        if isinstance(error, SuiteError) or observer not in self._watching:
+            raise error
+        why = f"invariant {observer.name}: " + "".join(traceback.format_exception(error)[-4:])
+        for requirement in observer.requirements:
+            self.ledger.break_ours(requirement, why)
 
 
 def said(finding: Finding) -> bool:

@@ -9,7 +9,9 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["model", "revisions", "data", "yaml_files", "interrupts", "standard_streams"],
-    ["json_schemas", "pointers", "yaml_text"],
+    ["pointers", "yaml_text"],
+    ["schema_bounds"],
+    ["json_schemas"],
     ["folklore", "ledger", "requirements", "wire_schemas", "compatibility", "json_files", "variables", "spellings"],
     ["credentials"],
     ["secrets", "process_table", "watchdog"],
@@ -20,7 +22,7 @@ LINE = [
     ["client_tasks"],
     ["answers", "arguments", "messages", "trace"],
     ["patience"],
-    ["requests"],
+    ["requests", "watching"],
     ["session"],
     ["eras", "survey"],
     ["expect", "snapshot"],

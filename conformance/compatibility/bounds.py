@@ -19,7 +19,7 @@ def lower_bound(schema: Mapping[str, Json], whole: bool) -> tuple[float, int] | 
     inclusive, exclusive = number(schema.get("minimum"), None), number(schema.get("exclusiveMinimum"), None)
     bounds = [] if inclusive is None else [(inclusive, 0)]
     if exclusive is not None:
-        bounds.append((exclusive + 1, 0) if whole and exclusive == int(exclusive) else (exclusive, 1))
+        bounds.append((exclusive + 1, 0) if whole and exclusive // 1 == exclusive else (exclusive, 1))
     return max(bounds, default=None)
 
 
@@ -28,7 +28,7 @@ def upper_bound(schema: Mapping[str, Json], whole: bool) -> tuple[float, int] | 
     inclusive, exclusive = number(schema.get("maximum"), None), number(schema.get("exclusiveMaximum"), None)
     bounds = [] if inclusive is None else [(inclusive, 0)]
     if exclusive is not None:
-        bounds.append((exclusive - 1, 0) if whole and exclusive == int(exclusive) else (exclusive, -1))
+        bounds.append((exclusive - 1, 0) if whole and exclusive // 1 == exclusive else (exclusive, -1))
     return min(bounds, default=None)
 
 
@@ -42,5 +42,8 @@ def shown(bound: Bound) -> str:
     if bound is None:
         return "absent"
     if isinstance(bound, tuple):
-        return f"{bound[0]:g}" + (" (excluded)" if bound[1] else "")
-    return f"{bound:g}"
+        return shown(bound[0]) + (" (excluded)" if bound[1] else "")
+    try:
+        return f"{bound:g}"
+    except OverflowError:  # an integer beyond every double
+        return f"an integer of {len(str(abs(bound)))} digits"

@@ -100,7 +100,7 @@ def sort(value: Json) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else "boolean"
     if isinstance(value, int | float):
-        return "integer" if value == int(value) else "fraction"
+        return "integer" if isinstance(value, int) or value.is_integer() else "fraction"
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 

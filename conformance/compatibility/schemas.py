@@ -26,6 +26,7 @@ from conformance.compatibility.normal_form import (
     sort,
     values_of,
 )
+from conformance.json_schemas import unusable
 from conformance.model import Json
 
 Role = Literal["input", "output"]
@@ -47,8 +48,12 @@ def compare_schemas(old: Json, new: Json, role: Role, item: str, place: str) -> 
 
     Each cause is told once; changes of remarks, such as descriptions, are compatible.
     """
+    why = unusable(old) or unusable(new)
+    if why and not same(old, new):
+        return [Change(Kind.UNDECIDED, item, place, f"a schema cannot be compared: {why}")]
     comparison = _Comparison(old, new, role, item)
-    comparison.schemas(old, new, place)
+    if not why:
+        comparison.schemas(old, new, place)
     return list(dict.fromkeys(comparison.changes))
 
 

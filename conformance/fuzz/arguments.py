@@ -10,7 +10,7 @@ from typing import ClassVar
 from conformance.fuzz.choices import Choices
 from conformance.fuzz.example import DIED, SWALLOWED, Breach, Example, Reply
 from conformance.fuzz.schema_values import Break, Maker, Part, Schema, Unmakeable, broken
-from conformance.json_schemas import judge
+from conformance.json_schemas import Unusable, judge
 from conformance.ledger import Ledger
 from conformance.messages import encode
 from conformance.model import Json, Severity
@@ -30,6 +30,8 @@ POSITIVE = 5
 """How often a tool's valid arguments get their turn, where each way to break them gets one."""
 ABROAD = 10
 """Calls of one tool that may reach out into the world, unless the user named it."""
+CANNOT = (Unmakeable, RecursionError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+"""What it raises to make arguments for a schema whose keywords have values that keywords cannot have."""
 COERCED = ("type", "anyOf", "oneOf")
 
 
@@ -109,7 +111,7 @@ class ToolArguments:
                 continue
             try:
                 tool = _Tool(listed)
-            except (Unmakeable, RecursionError, TypeError, ValueError, KeyError, AttributeError):
+            except CANNOT:
                 continue  # what is wrong with a schema is for others to say
             some = POSITIVE if tool.breaks else 1
             self._turns += [(tool, slot) for slot in range(some)]
@@ -128,7 +130,10 @@ class ToolArguments:
         tool, what = self._turns[choices.below(len(self._turns))]
         name = tool.listed["name"]
         arguments, wrong = self._arguments(tool, what, choices)
-        valid = tool.admits(arguments)
+        try:
+            valid = tool.admits(arguments)
+        except Unusable:
+            arguments, valid = tool.good, True
         if valid:
             wrong = f"tool {name!r}, with arguments that its inputSchema admits"
         params = self._session.era.dress(self._session, {"name": name, "arguments": arguments})
@@ -147,10 +152,13 @@ class ToolArguments:
         if isinstance(what, int):
             try:
                 arguments = tool.maker.value(("", tool.schema), _Share(choices, what))
-            except Unmakeable:
+                return arguments if tool.admits(arguments) else tool.good, ""
+            except CANNOT:
                 return tool.good, ""
-            return arguments if tool.admits(arguments) else tool.good, ""
-        made = broken(tool.full, what, choices)
+        try:
+            made = broken(tool.full, what, choices)
+        except CANNOT:
+            made = None
         if made is None or not isinstance(made[0], dict):
             return tool.good, ""  # arguments that are no object break the schema of tools/call
         return made[0], f"tool {tool.listed['name']!r}, {made[1]}"

@@ -13,8 +13,8 @@ from typing import ClassVar
 from conformance.fuzz.choices import Choices, one_of, text
 from conformance.fuzz.example import DIED, HUNG, Breach, Example, Reply
 from conformance.fuzz.limits import extreme_lines
+from conformance.fuzz.odd_values import ODD, PLAIN
 from conformance.fuzz.params import NEEDS, good_params
-from conformance.fuzz.schema_values import ODD, PLAIN
 from conformance.messages import MAY_TAKE_LONG, Call, encode
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench

@@ -159,10 +159,10 @@ class InvalidParams:
         if method.name in self._needed:
             return self._needed[method.name]
         found = self._needed.setdefault(method.name, set())
-        for base, schema in self._maker.parts(self._part(str(method.request)), None):
+        for base, schema in self._maker.parts(self._part(str(method.request))):
             under = schema.get("properties", {}).get("params")
             if under is not None:
-                found |= {name for _, s in self._maker.parts((base, under), None) for name in s.get("required", ())}
+                found |= {name for _, s in self._maker.parts((base, under)) for name in s.get("required", ())}
         return found
 
 
@@ -201,7 +201,7 @@ def _there(value: Json, place: tuple[str | int, ...]) -> bool:
 def good_params(survey: Survey) -> dict[str, dict[str, Json]]:
     """Valid params of each method, made of what the server offers. No tool is named that may not be called."""
     uri = next((r["uri"] for r in survey.resources if isinstance(r.get("uri"), str)), "mcp-conform:none")
-    prompts = [p for p in survey.prompts if isinstance(p.get("name"), str)]
+    prompts = survey.named_prompts
     prompt = min(prompts, key=lambda p: len(required_of(p)), default={"name": "mcp-conform-none"})
     call: dict[str, Json] = {"name": "mcp-conform-none", "arguments": {}}
     for tool in survey.callable_tools:

@@ -12,6 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from conformance.fuzz.choices import Choices, one_of, text
+from conformance.fuzz.odd_values import ARTICLES, FORMATS, INTEGERS, NUMBERS, ODD, OF_TYPE, PLAIN, SHAPES
 from conformance.model import Json
 
 Schema = Mapping[str, Json]
@@ -20,53 +21,11 @@ Part = tuple[str, Schema]
 Place = tuple[str | int, ...]
 
 DEEPEST = 6
-PLAIN = "ab1 "
-ODD = "é世😀\u0000\u2028\ud7ff\\\"'<&%\u202e\ufeff\n\t"
-SHAPES: tuple[str, ...] = (
-    *(
-        "",
-        "x",
-        "\u0000",
-        "😀",
-        "é世",
-        '"\\',
-        "\n\r\t",
-        "\u2028\u2029",
-        "%s%n{0}$",
-        "<&'>`",
-        "\ufeff\ufffd",
-        "\u202e",
-        " ",
-        "-1",
-    ),
-    *("x" * length for length in (255, 256, 4_096, 65_536, 70_000)),
-)
-"""Texts that are tried as they are; beside them made-up ones."""
-INTEGERS = (
-    *(0, 1, -1, 2**31 - 1, 2**31, -(2**31) - 1, 2**32, 2**53 - 1, 2**53 + 1),
-    *(2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**30),
-)
-NUMBERS = (0.5, -0.5, 0.1, 1e-7, 1e21, 1.7e308, -1.7e308)
-FORMATS: dict[str, tuple[str, ...]] = {
-    "date": ("2025-01-01", "2024-02-29"),
-    "date-time": ("2025-01-01T00:00:00Z", "2024-02-29T23:59:59.123+14:00"),
-    "time": ("00:00:00Z",),
-    "email": ("a@example.com",),
-    "uuid": ("00000000-0000-4000-8000-000000000000",),
-    "uri": ("mcp-conform:x",),
-    "uri-template": ("mcp-conform:{x}",),
-    "byte": ("", "AAAA"),
-}
-OF_TYPE: dict[str, tuple[Json, ...]] = {
-    "object": ({}, {"a": 1}),
-    "array": ([], ["x"], [[]]),
-    "string": ("", "x"),
-    "integer": (0, 7),
-    "number": (0.5, -1.5),
-    "boolean": (True, False),
-    "null": (None,),
-}
-ARTICLES = {"array": "an array", "object": "an object", "integer": "an integer", "null": "null"}
+MOST_STEPS = 20_000
+"""Subschemas looked at for one value."""
+MOST_ITEMS = 1_000
+LONGEST = 70_000
+"""Characters of a string."""
 
 
 class Unmakeable(Exception):
@@ -88,10 +47,23 @@ class Maker:
 
     def __init__(self, resolve: Callable[[str, str], Part]) -> None:
         self._resolve = resolve
+        self._left = 0
 
-    def value(self, part: Part, choices: Choices, depth: int = 0) -> Json:
-        """A value that the schema admits, as far as we understand it. Raises Unmakeable."""
-        parts = list(self.parts(part, choices))
+    def value(self, part: Part, choices: Choices) -> Json:
+        """A value that the schema admits, as far as we understand it. Raises Unmakeable.
+
+        Raises what Python raises where a keyword has a value of another type than keywords have.
+        """
+        self._left = MOST_STEPS
+        return self._value(part, choices, 0)
+
+    def _step(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise Unmakeable("a schema has too many parts")
+
+    def _value(self, part: Part, choices: Choices, depth: int) -> Json:
+        parts = list(self._parts(part, choices))
         for _, schema in parts:
             if "const" in schema:
                 return schema["const"]
@@ -113,26 +85,30 @@ class Maker:
             return _number(parts, kind, choices)
         return None if kind == "null" else bool(choices.below(2))
 
-    def parts(self, part: Part, choices: Choices | None, depth: int = 0) -> Iterator[Part]:
-        """The schema and all that it asks for as well: references followed, one alternative of each union.
+    def parts(self, part: Part) -> Iterator[Part]:
+        """The schema and all that it asks for as well: references followed, but no alternative of a union."""
+        self._left = MOST_STEPS
+        return self._parts(part, None)
 
-        Without `choices` no alternative is chosen.
-        """
+    def _parts(self, part: Part, choices: Choices | None, depth: int = 0) -> Iterator[Part]:
         base, schema = part
+        self._step()
         if not isinstance(schema, Mapping) or depth > DEEPEST:
             return
         yield part
         if isinstance(schema.get("$ref"), str):
-            yield from self.parts(self._resolve(base, schema["$ref"]), choices, depth + 1)
+            yield from self._parts(self._resolve(base, schema["$ref"]), choices, depth + 1)
         for one in schema.get("allOf", ()):
-            yield from self.parts((base, one), choices, depth + 1)
+            yield from self._parts((base, one), choices, depth + 1)
         for union in ("anyOf", "oneOf"):
             if choices is not None and isinstance(schema.get(union), list) and schema[union]:
-                yield from self.parts((base, one_of(choices, schema[union])), choices, depth + 1)
+                yield from self._parts((base, one_of(choices, schema[union])), choices, depth + 1)
 
     def _object(self, parts: list[Part], choices: Choices, depth: int) -> dict[str, Json]:
         members = _members(parts)
         required = {name for _, schema in parts for name in schema.get("required", ())}
+        if len(required) > MOST_ITEMS:
+            raise Unmakeable(f"an object must have {len(required)} members")
         made: dict[str, Json] = {}
         for name in [*required, *(name for name in members if name not in required)]:
             if name in required or (depth < DEEPEST and choices.below(2)):
@@ -150,11 +126,13 @@ class Maker:
         items = [(base, schema["items"]) for base, schema in parts if isinstance(schema.get("items"), Mapping)]
         closed = any(schema.get("items") is False for _, schema in parts)
         least = max((int(schema.get("minItems", 0)) for _, schema in parts), default=0)
+        if least > MOST_ITEMS:
+            raise Unmakeable(f"an array must have more than {MOST_ITEMS} items")
         most = min((int(schema.get("maxItems", least + 3)) for _, schema in parts), default=least)
         length = least + choices.below(max(0, min(most, least + 3) - least) + 1) if depth < DEEPEST else least
         length = min(length, len(first)) if closed else length
         return [
-            self.value((base, first[i]), choices, depth + 1) if i < len(first) else self._of_all(items, choices, depth)
+            self._value((base, first[i]), choices, depth + 1) if i < len(first) else self._of_all(items, choices, depth)
             for i in range(length)
         ]
 
@@ -162,17 +140,24 @@ class Maker:
         if not parts:
             return one_of(choices, ("x", 1, None, [], {}))
         if len(parts) == 1:
-            return self.value(parts[0], choices, depth)
+            return self._value(parts[0], choices, depth)
         base = parts[0][0]
-        return self.value((base, {"allOf": [schema for _, schema in parts]}), choices, depth)
+        return self._value((base, {"allOf": [schema for _, schema in parts]}), choices, depth)
 
     # -- breaking
 
-    def breaks(self, part: Part, value: Json, place: Place = (), depth: int = 0) -> Iterator[Break]:
-        """All that can be broken in `value`, which the schema admits; also members that it could have and lacks."""
+    def breaks(self, part: Part, value: Json) -> Iterator[Break]:
+        """All that can be broken in `value`, which the schema admits; also members that it could have and lacks.
+
+        Raises as `value` does.
+        """
+        self._left = MOST_STEPS
+        yield from self._breaks(part, value, (), 0)
+
+    def _breaks(self, part: Part, value: Json, place: Place, depth: int) -> Iterator[Break]:
         if depth > DEEPEST:
             return
-        parts = [one for each in self.parts(part, None) for one in (each, *self._meant(each, value))]
+        parts = [one for each in self._parts(part, None) for one in (each, *self._meant(each, value))]
         for _, schema in parts:
             for keyword in ("type", "const", "enum", *BOUNDS, "pattern", "uniqueItems", "anyOf", "oneOf"):
                 if keyword in schema and _concerns(keyword, value):
@@ -191,7 +176,7 @@ class Maker:
             for name, under in _members(parts).items():
                 for each in under:
                     if name in value:
-                        yield from self.breaks(each, value[name], (*place, name), depth + 1)
+                        yield from self._breaks(each, value[name], (*place, name), depth + 1)
                     else:
                         yield from self._absent(each, (*place, name))
             for base, schema in parts:
@@ -202,7 +187,7 @@ class Maker:
             for base, schema in parts:
                 if isinstance(schema.get("items"), Mapping):
                     for i, item in enumerate(value[:2]):
-                        yield from self.breaks((base, schema["items"]), item, (*place, i), depth + 1)
+                        yield from self._breaks((base, schema["items"]), item, (*place, i), depth + 1)
                     if not value:
                         yield from self._absent((base, schema["items"]), (*place, 0))
 
@@ -210,7 +195,7 @@ class Maker:
         """Of a union of objects the one that the value names by a constant."""
         base, schema = part
         for one in [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
-            under = list(self.parts((base, one), None))
+            under = list(self._parts((base, one), None))
             constants = [
                 (name, each["const"])
                 for _, each in under
@@ -223,7 +208,7 @@ class Maker:
 
     def _absent(self, part: Part, place: Place) -> Iterator[Break]:
         """What a member that is not there could break if it were."""
-        for _, schema in self.parts(part, None):
+        for _, schema in self._parts(part, None):
             for keyword in ("type", "const", "enum"):
                 if keyword in schema:
                     yield Break(place, keyword, schema)
@@ -302,11 +287,12 @@ def _wrong(old: Json, what: Break, choices: Choices) -> tuple[Json] | None:
         case "minLength":
             return (old[: limit - 1],) if limit else None
         case "maxLength":
-            return ("x" * (limit + one_of(choices, (1, 10, 1000))),)
+            return ("x" * (limit + one_of(choices, (1, 10, 1000))),) if limit <= LONGEST else None
         case "minItems":
             return (old[: limit - 1],) if limit else None
         case "maxItems":
-            return ([*old, *([old[-1] if old else "x"] * (limit + one_of(choices, (1, 10)) - len(old)))],)
+            more = limit + one_of(choices, (1, 10)) - len(old)
+            return ([*old, *([old[-1] if old else "x"] * more)],) if limit <= MOST_ITEMS else None
         case "uniqueItems":
             return ([*old, old[0]],) if old and limit else None
         case "pattern":
@@ -314,7 +300,7 @@ def _wrong(old: Json, what: Break, choices: Choices) -> tuple[Json] | None:
         case "minProperties":
             return ({},) if limit else None
         case "maxProperties":
-            return ({**old, **{f"mcp-conform-{i}": i for i in range(limit + 1)}},)
+            return ({**old, **{f"mcp-conform-{i}": i for i in range(limit + 1)}},) if limit <= MOST_ITEMS else None
     return None
 
 
@@ -388,6 +374,8 @@ def _string(parts: list[Part], choices: Choices) -> str:
         if form in ("url", "uri-reference", "hostname", "iri", "ipv4", "ipv6"):
             raise Unmakeable("an argument is an address")
     least = max((int(schema.get("minLength", 0)) for _, schema in parts), default=0)
+    if least > LONGEST:
+        raise Unmakeable(f"a string must have more than {LONGEST} characters")
     most = min((int(schema.get("maxLength", 10**6)) for _, schema in parts), default=10**6)
     shape = choices.below(len(SHAPES) + 3)
     made = SHAPES[shape] if shape < len(SHAPES) else text(choices, one_of(choices, (PLAIN, ODD)), 6)

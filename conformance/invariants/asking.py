@@ -157,7 +157,7 @@ class Asking(Watcher):
         declared = declared if isinstance(declared, dict) else {}
         for asked in result["inputRequests"].values():
             method = asked.get("method") if isinstance(asked, dict) else None
-            if method not in NEEDS:
+            if not isinstance(method, str) or method not in NEEDS:
                 continue
             if NEEDS[method] in declared:
                 self.ledger.held(CLIENT)
@@ -189,6 +189,8 @@ class Asking(Watcher):
 
     def _elicitation(self, frame: Frame, params: dict[str, Json], declared: Mapping[str, Json]) -> None:
         mode = params.get("mode", "form")
+        if not isinstance(mode, str):
+            return  # a wrong type is judged in wire.py
         # {} stands for form mode alone.
         if mode in (declared or {"form": {}}):
             self.ledger.held(MODE)

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher, is_integer, is_number
 from conformance.ledger import Ledger
-from conformance.messages import is_id
+from conformance.messages import DEEPEST, Shallow, beyond_us, is_id
 from conformance.model import Frame, Json, Severity
 from conformance.session import MAY_TAKE_LONG, Call, Session, id_key
 from conformance.transports import REFUSED
+from conformance.transports.stdio import MAX_LINE
 
 VALID = "jsonrpc/valid-messages"
 VERSION = "jsonrpc/version-member"
@@ -59,6 +60,7 @@ class Envelope(Watcher):
         self._illegal_array = False
         self._server_ids: dict[str, Frame] = {}
         self._strays: list[Frame] = []
+        self._unread = False
 
     def sent(self, frame: Frame) -> None:
         """Remember what could be answered wrongly."""
@@ -74,6 +76,8 @@ class Envelope(Watcher):
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge one message."""
         message = frame.message
+        if not frame.readable and frame.data[:1] in (b"{", b"["):
+            self._unread |= len(frame.data) >= MAX_LINE or beyond_us(frame.data)
         if isinstance(message, list) and frame.part is None:
             if not self._illegal_array:  # else it answers one: no text says what a server makes of that
                 self._broke(NO_BATCH, "an array of messages was sent", "single messages", "an array", frame)
@@ -85,6 +89,15 @@ class Envelope(Watcher):
             what = "a message is neither request, notification nor response"
             self._broke(VALID, what, "method, result or error", shorten(message), frame)
             return
+        if isinstance(message, Shallow):
+            self.ledger.broke(
+                VALID,
+                f"a message is nested more than {DEEPEST} levels deep, which many clients cannot read",
+                expected="fewer levels",
+                actual=shorten(message),
+                frames=(frame,),
+                ceiling=Severity.ADVICE,  # RFC 8259 lets who reads JSON set limits, but forbids no depth
+            )
         if message.get("jsonrpc") == "2.0":
             self.ledger.held(VERSION)
         else:
@@ -292,7 +305,7 @@ class Envelope(Watcher):
                 waiting.remove(call)
                 what = f"a response has an id that no request has; it answers {call.method}"
                 self._broke_id(what, call, stray)
-            elif stray.message.get("id") is None and (stray.message.get("error") or {}).get("code") == PARSE_ERROR:
+            elif stray.message.get("id") is None and _code(stray.message) == PARSE_ERROR:
                 continue  # it is about bytes, not about a message
             elif stray.message.get("id") is None and told:
                 self.ledger.broke(
@@ -330,6 +343,9 @@ class Envelope(Watcher):
         if call.redirected or call.lost.startswith(REFUSED):
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}")
             return  # it was not taken at all
+        if self._unread:
+            self.ledger.inconclusive(ONCE, f"{call.method}: a message was too long for mcp-conform to read")
+            return
         if call.head is not None and (call.head.status or 200) >= 400:
             return  # refused by HTTP: no JSON-RPC answer is due
         self.ledger.broke(
@@ -356,6 +372,11 @@ def _rounded(identifier: Json, call: Call) -> bool:
     """Whether an integer id of more than 53 bits comes back as the double next to it."""
     large = isinstance(call.id, int) and 2**53 < abs(call.id) < 2**1023
     return large and is_number(identifier) and float(identifier) == float(call.id)
+
+
+def _code(response: dict[str, Json]) -> Json:
+    error = response.get("error")
+    return error.get("code") if isinstance(error, dict) else None
 
 
 def _meant(stray: Frame, waiting: list[Call]) -> Call | None:

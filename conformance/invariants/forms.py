@@ -27,7 +27,7 @@ _SECRET = re.compile(
     r"cvv|cvc)$"
 )
 _LINK = re.compile(r"(?i)\bhttps?://(?!([a-z0-9-]+\.)*example\.(com|org|net)\b|localhost\b|127\.)[^\s<>\"']+")
-_MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}\b")
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}\b")
 _CREDENTIALS = ("access_token", "api_key", "apikey", "password", "passwd", "client_secret", "ssn")
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from conformance.invariants.base import Watcher
 from conformance.ledger import Ledger
-from conformance.messages import Call, parse
+from conformance.messages import Call, beyond_us, parse
 from conformance.model import Frame, Severity
 from conformance.session import Session
 from conformance.transports.stdio import MAX_LINE
@@ -48,6 +48,8 @@ class Stream(Watcher):
             return
         if frame.channel == "stdout":
             self._unreadable_line(frame)
+        elif frame.channel == "sse" and beyond_us(frame.data):
+            self.ledger.inconclusive(SSE, "an event was too long for mcp-conform to read, or had too many parts")
         elif frame.channel == "sse":
             self.ledger.broke(
                 SSE,
@@ -127,8 +129,8 @@ class Stream(Watcher):
             )
             return
         message_like = frame.data.lstrip()[:1] in (b"{", b"[")
-        if message_like and (len(frame.data) >= MAX_LINE or _beyond_us(frame.data)):
-            self.ledger.inconclusive(STDOUT, "a line was too long or too deep for mcp-conform to read")
+        if message_like and (len(frame.data) >= MAX_LINE or beyond_us(frame.data)):
+            self.ledger.inconclusive(STDOUT, "a line was too long for mcp-conform to read, or had too many parts")
             return
         self._series.append(frame)
         if self._series[0].data.lstrip()[:1] in (b"{", b"["):
@@ -183,17 +185,6 @@ def _is_object(text: bytes) -> bool:
         return isinstance(json.loads(text, strict=False), (dict, list))
     except (ValueError, RecursionError):
         return False
-
-
-def _beyond_us(data: bytes) -> bool:
-    """Whether a line could be JSON that Python does not read: nested too deep, or numbers of thousands of digits."""
-    try:
-        json.loads(data)
-    except RecursionError:
-        return True
-    except ValueError as error:
-        return not isinstance(error, (json.JSONDecodeError, UnicodeDecodeError))
-    return False
 
 
 def shown(frame: Frame, limit: int = 200) -> str:

@@ -24,7 +24,7 @@ FEW = 5
 
 def named_tools(bench: Bench) -> list[Json]:
     """Tools that may be called and have a name to call them by."""
-    return [tool for tool in bench.survey.callable_tools if isinstance(tool.get("name"), str)]
+    return bench.survey.callable_tools
 
 
 def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:

@@ -61,7 +61,7 @@ def places(survey: Survey) -> list[Place]:
 
 
 def _of_prompts(survey: Survey) -> Iterator[Place]:
-    for prompt in survey.prompts:
+    for prompt in survey.named_prompts:
         listed = prompt.get("arguments")
         arguments = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
         names = [each["name"] for each in arguments if isinstance(each.get("name"), str)]

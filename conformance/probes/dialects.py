@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from conformance.arguments import Unfillable, smallest_arguments
-from conformance.json_schemas import DIALECTS, surely_a_schema
+from conformance.json_schemas import DIALECTS, Unusable, misfit
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.calls import FEW, callable_tools
@@ -91,15 +90,7 @@ def _fitting(schema: dict[str, Json], name: str) -> list[Json]:
 
 def _refuses(dialect: str, schema: dict[str, Json], value: Json) -> bool | None:
     """None where the dialect cannot be applied to the schema."""
-    import jsonschema
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    kind: Any = getattr(jsonschema, dialect)
-    own = {**schema, "$schema": kind.META_SCHEMA["$schema"]}
     try:
-        if not surely_a_schema(schema, own["$schema"].rstrip("#")):
-            return None
-        return not kind(own, registry=Registry()).is_valid(value)
-    except (ValueError, Unresolvable, re.error, RecursionError):
+        return misfit(schema, value, dialect) is not None
+    except Unusable:
         return None

@@ -253,7 +253,7 @@ def non_ascii(bench: Bench) -> None:
 
 def _repeating(bench: Bench, text: str) -> Iterator[tuple[str, Json]]:
     """Requests whose answers may repeat `text`: calls of tools and prompts, in place of an argument that is needed."""
-    for tool in [tool for tool in bench.survey.callable_tools if isinstance(tool.get("name"), str)]:
+    for tool in bench.survey.callable_tools:
         try:
             arguments = bench.survey.arguments_for(tool)
         except Unavailable:
@@ -262,7 +262,7 @@ def _repeating(bench: Bench, text: str) -> Iterator[tuple[str, Json]]:
         if plain:
             yield "tools/call", {"name": tool["name"], "arguments": {**arguments, plain[0]: text}}
             break
-    for prompt in bench.survey.prompts:
+    for prompt in bench.survey.named_prompts:
         required = required_of(prompt)
         if required and isinstance(prompt.get("name"), str):
             yield "prompts/get", {"name": prompt["name"], "arguments": dict.fromkeys(required, text)}

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from conformance.expect import shorten
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench
 from conformance.probes.outcome import answered, shown
@@ -62,7 +63,7 @@ def walk(session: Session, name: str) -> Walk:
         if not isinstance(cursor, str):
             return found
         if cursor in seen:
-            found.problem = f"its nextCursor {cursor!r} has come before"
+            found.problem = f"its nextCursor {shorten(cursor)} has come before"
             return found
         seen.add(cursor)
     return found

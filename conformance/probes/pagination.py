@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.expect import shorten
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.lists import declared, walk
@@ -47,8 +48,8 @@ def cache_scope(bench: Bench) -> None:
             bench.ledger.broke(
                 SCOPE,
                 f"pages of the list of {name} differ in cacheScope",
-                expected=str(scopes[0]),
-                actual=f"{scopes[other]} on page {other + 1}",
+                expected=shorten(scopes[0]),
+                actual=f"{shorten(scopes[other])} on page {other + 1}",
                 frames=(*pages[0].proof, *pages[other].proof),
             )
         elif len(pages) > 1:
@@ -95,7 +96,8 @@ def _broke_stability(bench: Bench, calls: list[Call], what: str) -> None:
 
 def _first_cursor(bench: Bench, method: str) -> Json:
     call = bench.session.request(method)
-    return call.result.get("nextCursor") if isinstance(call.result, dict) else None
+    cursor = call.result.get("nextCursor") if isinstance(call.result, dict) else None
+    return cursor if isinstance(cursor, str) else None
 
 
 def _items(call: Call, member: str) -> Json:

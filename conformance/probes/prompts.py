@@ -29,7 +29,7 @@ def names(bench: Bench) -> None:
 
 
 def _named(bench: Bench) -> list[Json]:
-    return [prompt for prompt in bench.survey.prompts if isinstance(prompt.get("name"), str)]
+    return bench.survey.named_prompts
 
 
 @probe("prompts.get-each", AVAILABLE, INTERNAL)

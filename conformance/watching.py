@@ -1,0 +1,49 @@
+"""Who watches a session: observers see each frame, in order, though not at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from conformance.messages import Call, Observer
+from conformance.model import Frame
+
+
+class Watching:
+    """The observers of a session, and the frames that they have not seen yet.
+
+    `mishap`, if there is one, is called with an observer that raised, and what it raised; else that is raised.
+    """
+
+    def __init__(self) -> None:
+        self.observers: list[Observer] = []
+        self.mishap: Callable[[Observer, Exception], None] | None = None
+        self._unseen: deque[tuple[Frame, Call | None]] = deque()
+
+    def see(self, frame: Frame, call: Call | None) -> None:
+        """A frame for the observers; `call` is the request that it answers."""
+        self._unseen.append((frame, call))
+
+    def judge(self) -> None:
+        """Show the observers what they have not seen yet.
+
+        That is done while we wait for the target, so that it costs nothing: before each reading, and whenever the case
+        changes. Raises what an observer raises, unless `mishap` takes it.
+        """
+        while self._unseen:
+            frame, call = self._unseen.popleft()
+            for observer in self.observers:
+                try:
+                    if frame.origin == "us":
+                        observer.sent(frame)
+                    else:
+                        observer.heard(frame, call)
+                except Exception as error:
+                    if self.mishap is None:
+                        raise
+                    self.mishap(observer, error)
+
+    def unwatch(self) -> None:
+        """Show what is left, and from now on nobody watches."""
+        self.judge()
+        self.observers.clear()
