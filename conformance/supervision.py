@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from typing import NoReturn, Protocol
@@ -24,6 +26,9 @@ AFTERMATH = 0.3
 """Seconds from then until what has been learned is reported, whether the engine has ended or not."""
 LAST = 1.0
 """Seconds from a signal until the process ends, once the reports are being written: somebody may not read them."""
+
+GLANCE = 0.1
+"""Seconds between two looks for a signal."""
 
 NOTICE = b"\ninterrupted: ending the servers; interrupt again to kill them\n"
 SHOW_CURSOR = b"\x1b[?25h"
@@ -73,7 +78,7 @@ class Supervisor:
     def run(self, tell: Callable[[Event], None]) -> Report:
         """Run to the end and pass on all events but the last. Raises UsageError; BrokenPipeError of `tell` ends it."""
         threading.Thread(target=self._work, args=(tell,), name="mcp-conform-engine", daemon=True).start()
-        if self._wakes.get() is SIGNAL:
+        if self._next() is SIGNAL:
             self._stop()
         if self._usage is not None:
             raise self._usage
@@ -133,11 +138,13 @@ class Supervisor:
             while self._next(AFTERMATH) is SIGNAL:
                 pass
 
-    def _next(self, seconds: float) -> str:
-        try:
-            return self._wakes.get(timeout=seconds)
-        except queue.Empty:
-            return TIME
+    def _next(self, seconds: float = math.inf) -> str:
+        """What comes first. The kernel may hand a signal to another thread, and then it does not wake this one."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            with contextlib.suppress(queue.Empty):
+                return self._wakes.get(timeout=min(left, GLANCE))
+        return TIME
 
     def _learned(self) -> Report:
         """What the engine knows. It may still be at work, if it did not end when it was told to."""

@@ -54,7 +54,7 @@ def test_whatever_a_server_sends_the_run_ends_within_its_memory_and_is_reported(
     assert isinstance(counts, dict)
     assert counts["broken"] == 0
     assert memory < MOST_MEMORY
-    expected = {"never-accept": 3, "close-at-accept": 3, "fat-heads": 0, "odd-status": 0}
+    expected = {"never-accept": 3, "close-at-accept": 3, "fat-heads": 0, "odd-status": 0, "short-body": 0}
     assert status == expected.get(mode, 1)
 
 

@@ -257,7 +257,7 @@ def limited(*command: str) -> subprocess.CompletedProcess[str]:
 def test_a_server_of_hostile_schemas_is_tested_to_the_end(tmp_path: Path) -> None:
     chosen = [word for area in ("tools", "json-schema", "fuzz/tool-arguments") for word in ("--only", area)]
     told = tmp_path / "report.json"
-    server = f"{sys.executable} {TESTS / 'hostile.py'}"
+    server = f"{sys.executable} {TESTS / 'hostile_values.py'}"
     command = ("--server", server, *chosen, "--fuzz", "100", "--quick", "--timeout", "1", "--json", str(told))
     done = limited(sys.executable, "-m", "conformance", *command)
     assert done.returncode == 1, done.stderr
