@@ -10,6 +10,8 @@ from conformance.messages import Call, id_key, is_id
 from conformance.model import Frame, Json
 from conformance.patience import Patience
 
+PARSE_ERROR = -32700
+
 
 class Requests:
     """All requests of ours, by `id_key`; `waiting` are those without an answer.
@@ -107,10 +109,18 @@ class Requests:
         return self._stray_at + self.patience.grace - time.monotonic()
 
     def adopt(self) -> None:
-        """Take what was set aside for the answer to the only request under way."""
+        """Take what was set aside for the answer to the only request under way.
+
+        A parse error is none: JSON-RPC has it answer bytes, and so the request was not heard.
+        """
         frame, self._stray = self._stray, None
         call = self._only_one_under_way(frame) if frame is not None else None
-        if frame is not None and call is not None and call.sent.number < frame.number:
+        if frame is None or call is None or call.sent.number > frame.number:
+            return
+        error = frame.message.get("error")
+        if isinstance(error, dict) and error.get("code") == PARSE_ERROR:
+            call.lost = "the server says that it cannot parse what it got (-32700)"
+        else:
             self.adopted[frame.number] = call
             self.patience.adopted()
             self.answer(call, frame._replace(case=call.sent.case))

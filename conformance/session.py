@@ -219,12 +219,12 @@ class Session:
             call.lost = ""  # what was given up before may still come
         while waiting := [call for call in calls if not call.done]:
             left = deadline - time.monotonic()
+            due = self.requests.due
+            if due is not None and (due <= 0 or left <= 0):
+                self.requests.adopt()
+                continue
             if self.ended is None and left > 0:
-                due = self.requests.due
-                if due is not None and due <= 0:
-                    self.requests.adopt()
-                else:
-                    self._take(self._receive(left if due is None else min(left, due)))
+                self._take(self._receive(left if due is None else min(left, due)))
                 continue
             for call in waiting:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"

@@ -56,6 +56,14 @@ def test_an_answer_with_a_wrong_id_is_that_of_the_only_request_under_way(wrong: 
     assert ONCE not in {finding.requirement for finding in ledger.findings}
 
 
+def test_a_parse_error_without_an_id_means_that_the_request_was_not_heard() -> None:
+    talking = session(lambda asked: [{"id": None, "error": {"code": -32700, "message": "Parse error"}}])
+    call = talking.request("ping")
+    assert call.answers == []
+    assert "-32700" in call.lost
+    assert talking.requests.adopted == {}
+
+
 def test_the_right_answer_is_preferred_to_one_that_came_before_it() -> None:
     ledger = Ledger()
     talking = session(lambda asked: [{"id": 700, "result": {}}, {"id": asked["id"], "result": {"right": True}}], ledger)

@@ -219,6 +219,7 @@ class _Player:
 
     def report(self) -> None:
         """Make the example of each cause smaller, put it to the test again, and write the finding down."""
+        self.partner.reporting = True
         causes = sorted(self.causes.values(), key=lambda cause: -cause.count)
         for cause in causes[:MOST_CAUSES]:
             self._report(cause)

@@ -24,6 +24,8 @@ HURRIED = 0.4
 """Patience while examples are made smaller: what is found small is put to the test with all patience."""
 FULL_WAITS = 2
 """Examples that are waited for with all patience in vain, before what is put to the test again gets less."""
+FAR = 10_000_000
+"""Beyond the ids of all requests of a session."""
 SLOWER = 10
 """An answer may take that many times as long as the slowest so far before the target counts as hanging."""
 
@@ -40,7 +42,8 @@ class Partner:
     """See the module. `restarts` counts the servers started anew, `most` limits them; Tired is raised beyond.
 
     `patience` is how long an answer is waited for while many examples are tried; what is reported was waited for as
-    long as anything else. `areas` are those of the requirements of which invariants are heard.
+    long as anything else: `reporting` says that it is put to the test again. `areas` are those of the requirements of
+    which invariants are heard.
     """
 
     def __init__(self, bench: Bench, most: int) -> None:
@@ -50,6 +53,7 @@ class Partner:
         self.most = most
         self.slowest = 0.0
         self.hurried = False
+        self.reporting = False
         self._in_vain = 0
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
         self._issued: deque[str] = deque(maxlen=400)
@@ -143,7 +147,9 @@ class Partner:
                 return False
             session.forget(session.raw(line))
             session.listen(0)
-        session.hear_out()
+        if session.alive:
+            # The ids of that session are in use again.
+            session.request(*session.sentinel(), id=FAR + session.position)
         return session.alive
 
     # -- inside
@@ -250,7 +256,7 @@ class Partner:
         del ledger.findings[known:]
         for finding in found:
             self._usual[finding.requirement, finding.message] += 1
-        return [f for f in found if self._usual[f.requirement, f.message] <= USUAL]
+        return [f for f in found if self.reporting or self._usual[f.requirement, f.message] <= USUAL]
 
     def _judge_fate(self, replies: list[Reply], sentinels: list[Call], patience: float) -> None:
         session = self.session

@@ -256,7 +256,7 @@ FAULTS = (
     ),
     Fault(
         "id-stuck-after-error",
-        f"jsonrpc/every-request-answered-once {ECHOED} resources/read-shape tasks/task-shape tasks/id-is-string",
+        f"{ECHOED} jsonrpc/every-request-answered-once resources/read-shape tasks/task-shape tasks/id-is-string",
         "the answer that follows the first error has the id of the request that failed",
         _id_stuck_after_an_error(),
         transports="stdio",
