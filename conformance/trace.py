@@ -9,8 +9,11 @@ from itertools import islice
 from conformance.ledger import KEPT_BYTES, brief
 from conformance.model import Frame
 
-MAX_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
+"""Of our memory, roughly, for the frames of one session."""
 MAX_FRAMES = 20_000
+EACH, PARSED = 600, 6
+"""Bytes that a frame costs, and how many times the length of its data, most of them for the message in it."""
 
 
 class Trace:
@@ -36,6 +39,10 @@ class Trace:
         if len(frame.data) > KEPT_BYTES:
             frame = brief(frame)
         self._frames.append(frame)
-        self._bytes += len(frame.data)
+        self._bytes += _cost(frame)
         while self._bytes > MAX_BYTES or len(self._frames) > self.most:
-            self._bytes -= len(self._frames.popleft().data)
+            self._bytes -= _cost(self._frames.popleft())
+
+
+def _cost(frame: Frame) -> int:
+    return EACH + len(frame.data) * (1 if frame.message is None else PARSED)

@@ -31,6 +31,10 @@ PARSE_ERROR = -32700
 NO_REQUESTS = "jsonrpc/no-server-requests"
 
 
+MOST_REMEMBERED = 1000
+"""Requests of the server, and responses to nothing, that are remembered: a flood of them must not fill our memory."""
+
+
 class Envelope(Watcher):
     """See the module."""
 
@@ -144,7 +148,9 @@ class Envelope(Watcher):
             return
         self.ledger.held(REQUEST_ID)
         key = id_key(identifier)
-        known = self._server_ids.setdefault(key, frame)
+        known = self._server_ids.get(key, frame)
+        if len(self._server_ids) < MOST_REMEMBERED:
+            self._server_ids.setdefault(key, frame)
         if known is not frame and known.data != frame.data:
             self.ledger.broke(
                 REUSED,
@@ -287,7 +293,8 @@ class Envelope(Watcher):
         nameless = message.get("id") is None and "error" in message
         if self._illegal is not None or (nameless and (self._batched or frame.channel != "stdout")):
             return  # the answer to something unreadable or refused, as JSON-RPC has it
-        self._strays.append(frame)
+        if len(self._strays) < MOST_REMEMBERED:
+            self._strays.append(frame)
 
     def finish(self) -> None:
         """Judge what only the end shows: requests without an answer, answers without a request."""

@@ -19,8 +19,12 @@ from conformance.transports import Arrival, Ended, Ending
 MAX_LINE = 16 * 1024 * 1024
 CHUNK = 64 * 1024
 """What a pipe holds; a larger buffer would be mapped and unmapped for each read."""
-MAX_LATE = 32 * 1024 * 1024
+MAX_LATE = 16 * 1024 * 1024
 """Bytes of output kept while a server is being ended."""
+EACH = 400
+"""Bytes that each line costs us beside its own."""
+MAX_QUEUED = 64 * 1024 * 1024
+"""Bytes that wait for a server to read them; what is to be written beyond that is dropped."""
 SETTLE = 0.5
 """Seconds without output after which what still holds the stdout of a dead server counts as silent."""
 
@@ -42,6 +46,7 @@ class StdioTransport:
         self._arrived: deque[Arrival | Ended] = deque()
         self._reading = threading.Lock()
         self._queue: deque[memoryview] = deque()
+        self._queued = 0
         self._changed = threading.Condition()
         self._writing = False
         self._input_closed = False
@@ -91,7 +96,8 @@ class StdioTransport:
             left = memoryview(data)
             if not self._writing:
                 left = self._write_some(left)
-            if left:
+            if left and self._queued + len(left) <= MAX_QUEUED:
+                self._queued += len(left)
                 self._queue.append(left)
                 if not self._writing:
                     self._writing = True
@@ -154,6 +160,7 @@ class StdioTransport:
         self._input_closed = True
         self._asked_to_go = time.monotonic()
         self._queue.clear()
+        self._queued = 0
         assert self._process.popen.stdin is not None
         with contextlib.suppress(OSError):
             self._process.popen.stdin.close()
@@ -173,8 +180,12 @@ class StdioTransport:
         writable.register(self._stdin, select.POLLOUT)
         while True:
             with self._changed:
-                if self._queue and (left := self._write_some(self._queue.popleft())):
-                    self._queue.appendleft(left)
+                if self._queue:
+                    first = self._queue.popleft()
+                    left = self._write_some(first)
+                    self._queued -= len(first) - len(left)
+                    if left:
+                        self._queue.appendleft(left)
                 if not self._queue:
                     self._writing = False
                     self._changed.notify_all()
@@ -225,7 +236,9 @@ class StdioTransport:
         with self._reading, contextlib.suppress(OSError), process.popen.stdout:
             while not self._over:
                 if readable.poll(50):
+                    lines = len(self._arrived)
                     room -= self._read(process, keep=room > 0)
+                    room -= EACH * max(0, len(self._arrived) - lines)
 
     def _finish(self, reason: str, partial: bytes = b"") -> None:
         """Tell the end, once."""
