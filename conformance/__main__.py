@@ -7,20 +7,20 @@ from typing import NoReturn
 
 from conformance import interrupts, standard_streams
 
-INTERRUPTED = 3
-
 
 def main() -> NoReturn:
     """The entry point `mcp-conform`."""
     standard_streams.prepare()
-    try:
-        with interrupts.taken_by(interrupts.interrupt):
+    with interrupts.taken_by(interrupts.interrupt):
+        try:
             from conformance.cli import run
 
             status = run()
-    except KeyboardInterrupt:
-        standard_streams.say("interrupted before anything was tested")
-        status = INTERRUPTED
+        except KeyboardInterrupt:
+            interrupts.settle()
+            standard_streams.say("interrupted before anything was tested")
+            standard_streams.flush()
+            status = standard_streams.FAILED
     # End the process without taking everything apart first, which takes a tenth of a second.
     os._exit(status)
 

@@ -18,7 +18,7 @@ from conformance.commands import catalogue
 from conformance.commands.diff import diff
 from conformance.commands.init import init
 from conformance.commands.wrong_use import wrong
-from conformance.standard_streams import flush, say, silence, why
+from conformance.standard_streams import FAILED, flush, say, silence, why
 
 if TYPE_CHECKING:
     from conformance.options import Plan
@@ -106,9 +106,6 @@ FUZZ = _option(
 VERBOSE = _option(REPORTS, "--verbose", "-v", is_flag=True, help="Show each case as it ends, and all of every finding.")
 
 
-FAILED = 3
-"""The exit status if mcp-conform itself failed, was interrupted, or could not write what it was asked for."""
-
 COLLECT = 100_000
 """Objects made since the last garbage collection that lead to the next: our catalogue is no garbage."""
 
@@ -118,7 +115,10 @@ OUTPUT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EB
 
 
 def run() -> int:
-    """Do what the command line says; the exit status. All that was printed has been written, or its loss was told."""
+    """Do what the command line says; the exit status. All that was printed has been written, or its loss was told.
+
+    Raises KeyboardInterrupt if it was interrupted before anything was tested.
+    """
     warnings.simplefilter("ignore", FutureWarning)  # of regular expressions in a server's schemas
     gc.set_threshold(COLLECT)
     status: object = 0
@@ -128,9 +128,8 @@ def run() -> int:
         with contextlib.suppress(OSError):
             error.show()
         status = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        say("interrupted before anything was tested")
-        status = FAILED
+    except click.Abort:
+        raise KeyboardInterrupt from None
     except SystemExit:  # click's way when nobody reads stdout any more
         return FAILED
     except Exception as error:  # 1 would say that the server breaks the specification

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from conformance.messages import MAY_TAKE_LONG, Call
 from conformance.model import Json
@@ -45,7 +45,7 @@ class Patience:
         self._strays = 0
         self._deaf = 0
 
-    def limit(self, calls: Iterable[Call], full: float) -> float:
+    def limit(self, calls: Collection[Call], full: float) -> float:
         """Seconds to wait for answers, `full` unless all requests are of kinds that are known to go unanswered."""
         with self._lock:
             return full if not calls or any(map(self._promising, calls)) else self._short(full)

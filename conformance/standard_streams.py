@@ -10,6 +10,9 @@ from typing import TextIO
 
 STDIN, STDOUT, STDERR = range(3)
 
+FAILED = 3
+"""The exit status if mcp-conform itself failed, was interrupted, or could not write what it was asked for."""
+
 
 def prepare() -> None:
     """Let no text fail for its characters, and stand in for what is closed.

@@ -67,6 +67,7 @@ class Supervisor:
         self._finished: Report | None = None
         self._usage: UsageError | None = None
         self._reporting = False
+        self._alarm: threading.Timer | None = None
 
     def __enter__(self) -> Supervisor:
         self._taken.__enter__()
@@ -91,6 +92,9 @@ class Supervisor:
         if self._signals:
             self._set_alarm()
         yield
+        self._reporting = False
+        if self._alarm is not None:
+            self._alarm.cancel()  # what is left does not wait for anybody
         if self._signals:
             end_everything()  # one may have been starting when the others were killed
 
@@ -104,9 +108,10 @@ class Supervisor:
         self._wakes.put(SIGNAL)
 
     def _set_alarm(self) -> None:
-        alarm = threading.Timer(LAST, _leave_at_once)
-        alarm.daemon = True
-        alarm.start()
+        if self._alarm is None:
+            self._alarm = threading.Timer(LAST, _leave_at_once)
+            self._alarm.daemon = True
+            self._alarm.start()
 
     def _work(self, tell: Callable[[Event], None]) -> None:
         try:

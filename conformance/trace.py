@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from conformance.ledger import KEPT_BYTES, brief
+from conformance.ledger import brief
 from conformance.model import Frame
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -36,8 +36,7 @@ class Trace:
     def keep(self, frame: Frame) -> None:
         """Add a frame; the oldest ones make room."""
         self.position += 1
-        if len(frame.data) > KEPT_BYTES:
-            frame = brief(frame)
+        frame = brief(frame)
         self._frames.append(frame)
         self._bytes += _cost(frame)
         while self._bytes > MAX_BYTES or len(self._frames) > self.most:

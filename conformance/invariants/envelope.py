@@ -10,6 +10,7 @@ from conformance.invariants.base import Watcher, is_integer, is_number
 from conformance.ledger import Ledger
 from conformance.messages import DEEPEST, Shallow, beyond_us, is_id
 from conformance.model import Frame, Json, Severity
+from conformance.requests import PARSE_ERROR
 from conformance.session import MAY_TAKE_LONG, Call, Session, id_key
 from conformance.transports import REFUSED
 from conformance.transports.stdio import MAX_LINE
@@ -27,7 +28,6 @@ NO_ID = "jsonrpc/notification-without-id"
 REQUEST_ID = "jsonrpc/server-request-id-valid"
 REUSED = "jsonrpc/server-request-id-not-reused"
 NO_BATCH = "jsonrpc/no-batch-emitted"
-PARSE_ERROR = -32700
 NO_REQUESTS = "jsonrpc/no-server-requests"
 
 
