@@ -16,7 +16,9 @@ def main() -> NoReturn:
             from conformance.cli import run
 
             status = run()
-        except KeyboardInterrupt:
+        except BaseException as error:
+            if not interrupts.caused(error):
+                raise
             interrupts.settle()
             standard_streams.say("interrupted before anything was tested")
             standard_streams.flush()

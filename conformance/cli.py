@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from conformance import interrupts
 from conformance.commands import catalogue
 from conformance.commands.diff import diff
 from conformance.commands.init import init
@@ -133,6 +134,8 @@ def run() -> int:
     except SystemExit:  # click's way when nobody reads stdout any more
         return FAILED
     except Exception as error:  # 1 would say that the server breaks the specification
+        if interrupts.caused(error):
+            raise KeyboardInterrupt from None
         status = FAILED
         if isinstance(error, OSError) and error.errno in OUTPUT and error.filename is None:
             say(f"stdout could not be written: {why(error)}")

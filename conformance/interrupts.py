@@ -15,8 +15,9 @@ SIGNALS = tuple(
 
 
 class _Outcome:
-    """Whether the exit status is settled, so that a signal changes nothing any more."""
+    """Whether `interrupt` has raised, and whether the exit status is settled, so that it does nothing any more."""
 
+    interrupted = False
     settled = False
 
 
@@ -47,7 +48,13 @@ def taken_by(told: Callable[[], None]) -> Iterator[None]:
 def interrupt() -> None:
     """Raise KeyboardInterrupt, unless the exit status is settled."""
     if not _Outcome.settled:
+        _Outcome.interrupted = True
         raise KeyboardInterrupt
+
+
+def caused(error: BaseException) -> bool:
+    """Whether an exception comes of an interrupt. Python wraps what is raised while a class is being made."""
+    return isinstance(error, KeyboardInterrupt) or _Outcome.interrupted
 
 
 def settle(settled: bool = True) -> None:

@@ -94,6 +94,15 @@ def test_an_interrupt_before_the_run_is_no_violation_either() -> None:
     assert done.stderr == "mcp-conform: interrupted before anything was tested\n"
 
 
+def test_a_signal_while_a_class_is_being_made_is_an_interrupt_and_no_bug() -> None:
+    signalling = (
+        "type('Field', (), {'__set_name__': lambda *_: __import__('os').kill(__import__('os').getpid(), 15)})()"
+    )
+    done = _ended_by(f"type('Made', (), {{'field': {signalling}}})")
+    assert done.returncode == 3
+    assert done.stderr == "mcp-conform: interrupted before anything was tested\n"
+
+
 def _ended_by(expression: str) -> subprocess.CompletedProcess[str]:
     script = f"from conformance import __main__, cli\ncli.app.main = lambda **_: {expression}\n__main__.main()"
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
