@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import NoReturn
 
 from conformance import interrupts, standard_streams
@@ -11,6 +12,7 @@ from conformance import interrupts, standard_streams
 def main() -> NoReturn:
     """The entry point `mcp-conform`."""
     standard_streams.prepare()
+    sys.unraisablehook = interrupts.ignored
     with interrupts.taken_by(interrupts.interrupt):
         try:
             from conformance.cli import run

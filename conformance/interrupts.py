@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,6 +56,21 @@ def interrupt() -> None:
 def caused(error: BaseException) -> bool:
     """Whether an exception comes of an interrupt. Python wraps what is raised while a class is being made."""
     return isinstance(error, KeyboardInterrupt) or _Outcome.interrupted
+
+
+def swallowed() -> bool:
+    """Whether `interrupt` has raised and the run goes on all the same; true once.
+
+    Python ignores what is raised in a callback of a weak reference and in `__del__`, which it calls at any moment.
+    """
+    was, _Outcome.interrupted = _Outcome.interrupted, False
+    return was
+
+
+def ignored(unraisable: sys.UnraisableHookArgs) -> None:
+    """Instead of `sys.unraisablehook`: says nothing of an interrupt that Python ignores, since it is not lost."""
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
 
 
 def settle(settled: bool = True) -> None:

@@ -71,6 +71,8 @@ class Supervisor:
 
     def __enter__(self) -> Supervisor:
         self._taken.__enter__()
+        if interrupts.swallowed():
+            self._signalled()
         return self
 
     def __exit__(self, *error: object) -> None:

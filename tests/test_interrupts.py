@@ -103,6 +103,36 @@ def test_a_signal_after_the_exit_status_is_settled_changes_nothing() -> None:
             interrupts.settle(False)
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
+    assert interrupts.swallowed()  # as far as what comes after this test can tell
+    assert not interrupts.swallowed()
+
+
+IGNORED = """
+import os, signal, sys
+
+class Dying:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        while True:
+            pass  # until the handler has raised, which Python ignores here
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "conformance.front":
+            Dying()
+
+from conformance.__main__ import main
+sys.meta_path.insert(0, Finder())
+main()
+"""
+
+
+def test_a_signal_that_python_ignores_is_not_lost_and_shows_no_traceback() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IGNORED, "--server", SERVER], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 3, done.stdout
+    assert done.stderr == "\ninterrupted: ending the servers; interrupt again to kill them\n"
 
 
 def test_handlers_are_as_before_afterwards_and_other_threads_change_none() -> None:
