@@ -73,8 +73,8 @@ REVISION = _option(
     "--revision",
     multiple=True,
     metavar="DATE",
-    help="Test this revision of the specification, and fail if the server does not speak it; newest: only the "
-    "newest that it speaks. Repeatable. Default: every revision that the server speaks.",
+    help="Test this revision of the specification, and fail if the server does not speak it. Repeatable. all: every "
+    "one that it speaks; newest: only the newest. Default: the newest with a handshake, and the newest without one.",
 )
 ONLY = _option(
     CHOICE,
@@ -212,6 +212,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 @_option(CARE, "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many servers run at once.  [default: 6]")
 @_seconds(CARE, "--start-timeout", "How long the start may take.  [default: 30]")
 @_seconds(CARE, "--timeout", "How long an answer may take.  [default: 10]")
+@_seconds(CARE, "--time-limit", "How long the run may take: then it ends, in order.  [default: no limit]")
 @_option(REPORTS, "--strict", is_flag=True, help="Warnings fail too: --fail-on warning.")
 @_option(
     REPORTS,

@@ -11,7 +11,7 @@ from conformance.expect import shorten
 from conformance.ledger import Ledger
 from conformance.messages import parse
 from conformance.model import Finding, Limits, Severity
-from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, Revision, named_version, standing
+from conformance.revisions import ALL, BY_DATE, HANDSHAKE, NEWEST, STATELESS, Revision, named_version, standing
 from conformance.session import Call, NotSpoken
 from conformance.target import ending
 from conformance.transports import StartError
@@ -208,12 +208,12 @@ def _reads_content_length(stage: Stage) -> bool:
 def attempts(
     wanted: tuple[str, ...], transport: str, begin: Begin, limits: Limits, pool: Executor
 ) -> Iterator[Attempt]:
-    """One attempt for each candidate, as they end.
+    """One attempt for each candidate, as they end; those that are spoken and not `wanted` are among them.
 
-    `wanted` are dates, `("newest",)`, or empty for all. A server that is silent to both eras is not asked again.
+    `wanted` is as in Options. A server that is silent to both eras is not asked again.
     """
     candidates = [r for r in BY_DATE.values() if transport in r.transports]
-    if wanted and wanted != ("newest",):
+    if wanted and wanted not in ((NEWEST,), (ALL,)):
         candidates = [r for r in candidates if r.date in wanted]
         yield from _first_then_rest(candidates, begin, limits, pool)
         return
@@ -225,10 +225,10 @@ def attempts(
     other_limits = limits
     if not first.silent:
         other_limits = replace(limits, start=min(limits.start, PATIENCE + 3 * first.seconds))
-    if wanted == ("newest",):
+    if wanted == (NEWEST,):
         yield from _newest(first, begin, (other_limits, limits))
         return
-    rest = [r for r in candidates if r.era == "handshake" and r is not newest]
+    older = [r for r in candidates if r.era == "handshake" and r is not newest]
     jobs: list[Future[Attempt]] = [pool.submit(attempt, r, begin, other_limits) for r in STATELESS]
     if first.silent:
         others = [job.result() for job in jobs]
@@ -238,9 +238,21 @@ def attempts(
         jobs = []
     else:
         yield first
-    jobs += [pool.submit(attempt, r, begin, limits) for r in rest if not first.silent]
-    for job in jobs:
-        yield job.result()
+    if wanted == (ALL,):
+        rest = older
+    elif first.offered in BY_DATE:
+        rest = [r for r in older if r.date == first.offered]
+    else:
+        rest = [] if first.spoken else older
+    yield from (job.result() for job in jobs)
+    more = [pool.submit(attempt, r, begin, limits) for r in rest if not first.silent]
+    ended = sorted((job.result() for job in more), key=lambda tried: tried.revision.date)
+    spoken = [tried for tried in ended if tried.spoken]
+    for tried in ended:
+        if wanted != (ALL,) and tried in spoken[:-1]:
+            discard(tried)
+        else:
+            yield tried
 
 
 def _once_more(silent: Attempt, others: Iterable[Attempt], begin: Begin, limits: Limits) -> Attempt:

@@ -13,6 +13,7 @@ from conformance.client_configs import ClientConfig
 from conformance.model import Report, Target
 from conformance.options import Options
 from conformance.runner import INTERRUPTED, Runner
+from conformance.time_limit import TimeLimit
 from conformance.verdicts import EXIT_UNTESTED, counts, worst
 
 
@@ -22,10 +23,15 @@ class Fleet:
     def __init__(self, config: ClientConfig, options: Options) -> None:
         self._config = config
         options = replace(options, shared=len(config.servers) > 1)
+        self._limit = TimeLimit(options.time_limit)
         self._unlisted = set(options.mentions)
         # All of them now: what is wrong with the options is told before anything is started.
         self._waiting = [
-            Runner(server.target, replace(options, named_by=("--config", config.path, "--name", server.name)))
+            Runner(
+                server.target,
+                replace(options, named_by=("--config", config.path, "--name", server.name)),
+                limit=self._limit,
+            )
             for server in config.servers
             if not server.problem
         ]
@@ -55,7 +61,7 @@ class Fleet:
                         yield event
             self._unlisted -= {m for m in self._unlisted if m.name in self._current.listed(m.kind)}
             self._current = None
-        self._complete = not self._stopped
+        self._complete = not self._stopped and not self._limit.reached
         for note in self._not_listed():
             yield events.Noted(note)
         yield events.Finished(self.report())
@@ -77,9 +83,10 @@ class Fleet:
         if self._current is not None:
             parts.setdefault(self._current.target.name, self._current.report())
         problems = {}
+        cut = self._limit.reason if self._limit.reached else INTERRUPTED
         for server in self._config.servers:
             part = parts.get(server.name)
-            if problem := server.problem or (INTERRUPTED if part is None else part.problem):
+            if problem := server.problem or (cut if part is None else part.problem):
                 problems[server.name] = problem
         several = [(name, note) for name, part in parts.items() for note in part.notes]
         unlisted = self._not_listed() if self._complete else []
@@ -99,4 +106,5 @@ class Fleet:
             problem="" if self._config.servers else "there is no server to test: all of them are disabled",
             counts=counts(runs),
             problems=problems,
+            untried=tuple(sorted({date for part in parts.values() for date in part.untried})),
         )

@@ -44,7 +44,7 @@ def carry_out(plan: Plan, ahead: StdioTransport | None = None) -> int:
             delivery.add(f"--save-cases: {plan.save_cases}", _found_cases(plan.save_cases))
         delivery.add(TERMINAL, TerminalReporter(plan.verbose))
         try:
-            return _report(engine, delivery, mask)
+            return _report(engine, delivery, mask, plan.options.time_limit)
         except UsageError as error:
             raise WrongUse(mask.text(visible(str(error)))) from None
 
@@ -68,9 +68,9 @@ def _found_cases(folder: Path) -> Reporter:
         raise WrongUse(f"--save-cases: {folder} cannot be written: {error.strerror}") from None
 
 
-def _report(engine: Engine, delivery: Delivery, mask: Mask) -> int:
+def _report(engine: Engine, delivery: Delivery, mask: Mask, limit: float) -> int:
     """Run the engine and have all reports written; the exit status. Raises UsageError."""
-    with Supervisor(engine) as supervisor:
+    with Supervisor(engine, limit) as supervisor:
         report = supervisor.run(delivery.tell)
         with supervisor.last_words():
             report = delivery.finish(report)

@@ -283,7 +283,8 @@ class Report:
     the target as a whole, such as revisions that it does not speak. `problem` says why nothing could be tested,
     `diagnosis` what probably is behind that, and `hint` how to mend it.
     Of several servers `target` has only the `config` that they come from, and `problems` says by name which of them
-    could not be tested, and why.
+    could not be tested, and why. `untried` are the revisions in which no server was tested since the user named none:
+    without a choice only the newest of each era is.
     """
 
     target: Target
@@ -299,3 +300,4 @@ class Report:
     problems: Mapping[str, str] = field(default_factory=dict)
     diagnosis: str = ""
     hint: str = ""
+    untried: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,14 +35,15 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user chose. `revisions` empty means every revision that the target speaks, `("newest",)` one.
+    """What the user chose. `revisions` are dates, or `("newest",)` for the newest that the target speaks, or `("all",)`
+    for all of them; empty means the newest of each era.
 
     `samples` and `answers` are what is tried and answered where the user knows better than the suite. `softened` are
     requirements that shall weigh less. `own` is what the user asks beside the specification. `named_by` are the words
     of the command line that name the target, if a file describes it; `given` are the names of the environment and the
     headers that the command line gives beside the file. `shared` means that the same options are for
     several targets: a tool that one of them lacks another may have. `quick` leaves out what one session cannot
-    tell at once.
+    tell at once. `time_limit` is in seconds, for all targets together.
     """
 
     revisions: tuple[str, ...] = ()
@@ -64,6 +66,7 @@ class Options:
     named_by: tuple[str, ...] = ()
     given: frozenset[str] = frozenset()
     shared: bool = False
+    time_limit: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)

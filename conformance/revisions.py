@@ -33,8 +33,9 @@ REVISIONS: tuple[Revision, ...] = (
 )
 
 BY_DATE = {revision.date: revision for revision in REVISIONS}
-CHOICES = (*BY_DATE, "newest")
-"""What the user may ask for."""
+NEWEST, ALL = "newest", "all"
+CHOICES = (*BY_DATE, NEWEST, ALL)
+"""What the user may ask for; without a choice the newest that the server speaks of each era is tested."""
 HANDSHAKE = tuple(revision for revision in REVISIONS if revision.era == "handshake")
 STATELESS = tuple(revision for revision in REVISIONS if revision.era == "stateless")
 

@@ -19,26 +19,19 @@ from conformance.detection import Attempt, attempts, discard, judge_offers, unte
 from conformance.folklore import explained, of_problem
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
-from conformance.model import (
-    Frame,
-    Judged,
-    Kind,
-    Report,
-    Requirement,
-    Run,
-    Target,
-    Verdict,
-)
+from conformance.model import Judged, Kind, Report, Requirement, Run, Target, Verdict
 from conformance.options import Options, UsageError
 from conformance.own import Own
 from conformance.plan import plan
 from conformance.profiles import rules as profiles
 from conformance.reproduction import command
 from conformance.requirements import applies, load, near
-from conformance.revisions import CHOICES, Revision
+from conformance.revisions import ALL, BY_DATE, CHOICES, NEWEST, Revision
 from conformance.selection import Selection, SelectionError, quick, select, without_campaigns
 from conformance.session import Session
 from conformance.survey import CallPolicy, Survey
+from conformance.time_limit import TimeLimit
+from conformance.tracing import Tracer
 from conformance.transports.stdio import StdioTransport
 from conformance.units import SESSION_CASES, Stage, State, Workshop
 from conformance.verdicts import Facts, counts, exit_status, judge
@@ -49,11 +42,15 @@ INTERRUPTED = "the run was interrupted"
 class Runner:
     """Tests one target. `run` yields events to the end; `report` may be asked at any time, also after an interrupt."""
 
-    def __init__(self, target: Target, options: Options, ahead: StdioTransport | None = None) -> None:
-        """`ahead` is the target, if it was started already. Raises UsageError."""
+    def __init__(
+        self, target: Target, options: Options, ahead: StdioTransport | None = None, limit: TimeLimit | None = None
+    ) -> None:
+        """`ahead` is the target, if it was started already; `limit` one that is for several. Raises UsageError."""
         unknown = [d for d in options.revisions if d not in CHOICES]
         if unknown:
             raise UsageError(f"unknown revision {unknown[0]}; there are {', '.join(CHOICES)}")
+        if len(options.revisions) > 1 and (whole := {NEWEST, ALL} & set(options.revisions)):
+            raise UsageError(f"revision {min(whole)} and others cannot be asked for together")
         self.target = target
         self.options = options
         try:
@@ -65,7 +62,9 @@ class Runner:
         self._own = frozenset(own.requirements)
         self.requirements = {**load(), **self._advice, **own.requirements}
         self.cases = (*cases(), *own.cases)
+        self._limit = limit or TimeLimit(options.time_limit)
         self._notes: list[str] = []
+        self._untried: tuple[str, ...] = ()
         self.selection = self._select()
         self._judging: dict[str, tuple[str, ...]] = {}
         for case in self.selection.cases:
@@ -82,7 +81,7 @@ class Runner:
         self._connections = Connections(target, options.limits, options.jobs, self._watch if options.trace else None)
         self._connections.begin_with(ahead)
         self._connections.answers = options.answers
-        self._workshop = Workshop(self._connections, load_invariants(), probes(), rules)
+        self._workshop = Workshop(self._connections, load_invariants(), probes(), rules, self._limit)
         self._confirmation = Confirmation(self._workshop, self.selection, options.quick, bool(self._advice))
 
     # -- the straight line
@@ -92,12 +91,15 @@ class Runner:
         yield events.Started(self.target)
         yield from map(events.Noted, self._notes)
         pool = ThreadPoolExecutor(self.options.jobs, thread_name_prefix="mcp-conform")
+        limit = self._limit
+        limit.begin()
         try:
-            yield from self._detect(pool)
-            yield from self._test(pool)
-            if self.options.confirm:
-                yield from self._confirm(pool)
-            self._complete = not self._stopped
+            with limit.ending(self.stop):
+                yield from self._detect(pool)
+                yield from self._test(pool)
+                if self.options.confirm:
+                    yield from self._confirm(pool)
+            self._complete = not self._stopped and not limit.reached
         finally:
             if not self._complete:
                 self._seal()
@@ -129,6 +131,8 @@ class Runner:
         runs = tuple(self._conclude(state) for state in self._states)
         lost = [reason for state in self._states for reason in state.lost]
         gone = next((state.gone for state in self._states if state.gone), "")
+        if self._limit.reached:
+            gone = self._limit.reason
         problem = self._problem or (f"not all could be tested: {gone}" if gone else "")
         diagnosis, hint = of_problem(problem) if problem else ("", "")
         report = Report(
@@ -144,6 +148,7 @@ class Runner:
             diagnosis=diagnosis,
             hint=hint,
             counts=counts(runs),
+            untried=self._untried,
         )
         return replace(report, exit=exit_status(report, self.options.fail_on))
 
@@ -201,7 +206,10 @@ class Runner:
                 self._states.append(self._failed_state(tried, ledger))
                 told.update(finding.kind for finding in ledger.findings)
             self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
-        insisted = [d for d in options.revisions if d != "newest" and d not in spoken]
+        if spoken and not options.revisions:
+            there = [r.date for r in BY_DATE.values() if self.target.transport in r.transports]
+            self._untried = tuple(date for date in there if date not in {*spoken, *(t.revision.date for t in failed)})
+        insisted = [d for d in options.revisions if d in BY_DATE and d not in spoken]
         if not spoken:
             self._problem = untestable(failed)
         elif insisted:
@@ -209,7 +217,7 @@ class Runner:
 
     def _wanted(self, revision: Revision) -> bool:
         wanted = self.options.revisions
-        return not wanted or wanted == ("newest",) or revision.date in wanted
+        return set(wanted) <= {NEWEST, ALL} or revision.date in wanted
 
     def _begin(self, revision: Revision) -> Stage:
         return self._workshop.stage(revision, {}, Ledger(), own_process=False)
@@ -326,6 +334,7 @@ class Runner:
         for part in state.ledgers:
             ledger.merge(part)
         by = checks()
+        cut = self._limit.reason if self._limit.reached else INTERRUPTED
         facts = Facts(
             state.revision.date,
             state.transport,
@@ -333,7 +342,7 @@ class Runner:
             ledger,
             self._judging,
             state.seconds,
-            state.blocked_by or ("" if self._complete else INTERRUPTED),
+            state.blocked_by or ("" if self._complete else cut),
             self.options.softened,
         )
         verdicts = [
@@ -404,24 +413,5 @@ class Runner:
         except SelectionError as error:
             raise UsageError(str(error)) from None
 
-    def _watch(self, session: Session) -> _Tracer:
-        return _Tracer(session, self._events)
-
-
-class _Tracer:
-    """Passes every frame of a session on as an event."""
-
-    def __init__(self, session: Session, out: queue.SimpleQueue[events.Event | None]) -> None:
-        self._session = session
-        self._out = out
-
-    def sent(self, frame: Frame) -> None:
-        self._put(frame)
-
-    def heard(self, frame: Frame, call: object) -> None:
-        self._put(frame)
-
-    def _put(self, frame: Frame) -> None:
-        session = self._session
-        name = f"{session.transport.name}-{id(session):x}"
-        self._out.put(events.FrameSeen(session.revision.date, session.transport.name, name, frame))
+    def _watch(self, session: Session) -> Tracer:
+        return Tracer(session, self._events.put)

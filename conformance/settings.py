@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import os
 import re
 import subprocess
@@ -191,6 +192,7 @@ def _options(said: Said, file: TargetFile) -> Options:
         own=_own(said.get("cases"), file),
         fuzzing=Fuzzing(chosen("fuzz", usual.examples), chosen("fuzz-time", usual.seconds), chosen("seed", usual.seed)),
         quick=bool(said.get("quick")),
+        time_limit=chosen("time-limit", math.inf),
         given=frozenset(
             [*_pairs("--env", said.get("env"), "=", ""), *_pairs("--header", said.get("headers"), ":", "")]
         ),

@@ -27,6 +27,9 @@ AFTERMATH = 0.3
 LAST = 1.0
 """Seconds from a signal until the process ends, once the reports are being written: somebody may not read them."""
 
+GRACE = 2.0
+"""Seconds beyond its time limit in which the engine ends by itself."""
+
 GLANCE = 0.1
 """Seconds between two looks for a signal."""
 
@@ -54,13 +57,15 @@ class Supervisor:
     """Interrupted once, the engine ends in order; twice, or after PATIENCE seconds, its servers are killed.
 
     What has been learned is reported in any case, however often it is interrupted. To be entered in the main thread;
-    `bugs` are tracebacks of what failed in the engine itself.
+    `bugs` are tracebacks of what failed in the engine itself. An engine that does not keep its time limit, in seconds,
+    is stopped too.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, limit: float = math.inf) -> None:
         self.bugs: list[str] = []
         self._engine = engine
         self._signals = 0
+        self._limit = limit
         self._stopping = threading.Event()
         self._wakes: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._taken = interrupts.taken_by(self._signalled)
@@ -81,8 +86,9 @@ class Supervisor:
     def run(self, tell: Callable[[Event], None]) -> Report:
         """Run to the end and pass on all events but the last. Raises UsageError; BrokenPipeError of `tell` ends it."""
         threading.Thread(target=self._work, args=(tell,), name="mcp-conform-engine", daemon=True).start()
-        if self._next() is SIGNAL:
-            self._stop()
+        first = self._next(self._limit + GRACE)
+        if first is not OVER:
+            self._stop(NOTICE if first is SIGNAL else b"")
         if self._usage is not None:
             raise self._usage
         return self._finished or self._learned()
@@ -135,9 +141,9 @@ class Supervisor:
         finally:
             self._wakes.put(OVER)
 
-    def _stop(self) -> None:
+    def _stop(self, notice: bytes) -> None:
         with contextlib.suppress(OSError):
-            os.write(2, NOTICE)
+            os.write(2, notice)
         self._stopping.set()
         threading.Thread(target=self._engine.stop, daemon=True).start()
         if self._next(PATIENCE) is not OVER:

@@ -50,7 +50,10 @@ def text_for(given: Given, survey: Survey, mask: Callable[[str], str] = str) -> 
             draft.setting(name, value)
     draft.variables("env", {name: _variable(name) for name in given.env})
     draft.variables("headers", {name: _variable(name).upper() for name in given.headers})
-    draft.lines += ["# revisions: [newest]    # default: every revision that the server speaks", ""]
+    draft.lines += [
+        "# revisions: [all]    # default: the newest that the server speaks of each era",
+        "",
+    ]
     draft.tools(survey)
     draft.prompts(survey)
     draft.templates(survey)

@@ -23,6 +23,7 @@ from conformance.profiles.rules import Rule
 from conformance.revisions import BY_DATE, Revision
 from conformance.session import NotSpoken, Observer, Session
 from conformance.survey import CallPolicy, Samples, Survey, take
+from conformance.time_limit import TimeLimit
 from conformance.transports import REFUSED, StartError
 
 OPENING, SURVEY, CLOSING = "session/opening", "session/survey", "session/closing"
@@ -146,12 +147,13 @@ Report = Callable[[str, str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What units need to be played: connections, checks, and the rules for clients that the user named."""
+    """What units need to be played: connections, checks, the rules for clients that the user named, and time."""
 
     connections: Connections
     invariants: tuple[type[Invariant], ...]
     probes: Mapping[str, Probe]
     rules: tuple[Rule, ...] = ()
+    time_limit: TimeLimit = field(default_factory=TimeLimit)
 
     def stage(
         self, revision: Revision, client: Json, ledger: Ledger, own_process: bool, *, urgent: bool = False
@@ -216,6 +218,9 @@ class Workshop:
                 state.ledgers.append(unit.ledger)
         try:
             for case in cases:
+                if keep and self.time_limit.forbids():
+                    unit.leave(case, self.time_limit.reason)
+                    continue
                 began = time.monotonic()
                 outcome = unit.play(case)
                 took = time.monotonic() - began
@@ -333,9 +338,13 @@ class _Unit:
         state = self.state
         return Bench(stage.session, survey, self.ledger, connect, state.spoken, state.startup, fuzzing=state.fuzzing)
 
-    def _block(self, case: Case, why: str) -> None:
+    def leave(self, case: Case, why: str) -> None:
+        """Play nothing, and write down why."""
         for requirement in case.requirements:
             self.ledger.block(requirement, why)
+
+    def _block(self, case: Case, why: str) -> None:
+        self.leave(case, why)
         self.close()
 
     def _break(self, case: Case, why: str) -> None:

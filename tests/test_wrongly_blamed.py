@@ -60,7 +60,7 @@ def run(folder: Path, mode: str, *options: str, words: str = "") -> Said:
 
 
 def test_the_correct_server_has_no_finding_in_any_revision(tmp_path: Path) -> None:
-    said = run(tmp_path, "correct", "--fuzz", "60")
+    said = run(tmp_path, "correct", "--fuzz", "60", "--revision", "all")
     assert (said.status, said.severities) == (0, {}), said.printed
     assert len(said.report["runs"]) == 4
 

@@ -97,6 +97,8 @@ def _named(name: str, rest: str, separator: str) -> str:
 def _about(report: Report) -> dict[str, str]:
     target = report.target
     about = {"tool": f"mcp-conform {report.version}", "complete": str(report.complete).lower()}
+    if report.untried:
+        about["untried"] = ", ".join(report.untried)
     if target.config:
         about["config"] = visible(target.config)
     if target.command:

@@ -245,6 +245,9 @@ class TerminalReporter:
             self._line(f"Not tested: {visible(name)}: {visible(shortened(why, PROBLEM))}", "bold red")
         if not report.complete and not report.problem:
             self._line("Interrupted: this is what was learned until then.", "bold yellow")
+        if report.untried:
+            left = ", ".join(report.untried)
+            self._line(f"Not tested in {left}: --revision all does, as far as the server speaks them.", "bright_black")
         for part in by_server(report) if report.target.config else ():
             self._out.print(Text(f"{visible(part.runs[0].name)}: ") + _told(_counts(part.runs)))
         counts = report.counts

@@ -73,7 +73,7 @@ def report_on(server: Server, folder: Path, *options: str) -> dict[str, Any]:
     prepare(scratch)
     file = folder / "report.json"
     command = [sys.executable, "-m", "conformance", *server.words(scratch), "--json", str(file)]
-    command += ["--start-timeout", "60", *options]
+    command += ["--revision", "all", "--start-timeout", "60", *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=900)
     assert file.exists(), done.stderr
     report: dict[str, Any] = json.loads(file.read_text())

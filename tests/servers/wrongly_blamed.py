@@ -121,6 +121,17 @@ class InitializeFails(Server):
         return super().answer(message)
 
 
+class OldAndStrict(Server):
+    """Speaks two old revisions and refuses any other, where it should offer one that it speaks."""
+
+    def answer(self, message: Message) -> Message:
+        """An error, for what it does not speak."""
+        wanted = message.get("params", {}).get("protocolVersion")
+        if message["method"] == "initialize" and wanted not in KNOWN[:2]:
+            return {"error": {"code": -32602, "message": "Unsupported protocol version"}}
+        return super().answer(message)
+
+
 class InitializeUnanswered(Server):
     """initialize is never answered; everything else is."""
 
@@ -364,6 +375,7 @@ class Limited(Server):
 MODES = {
     "correct": Server,
     "initialize-fails": InitializeFails,
+    "old-and-strict": OldAndStrict,
     "initialize-unanswered": InitializeUnanswered,
     "late-the-first-time": LateTheFirstTime,
     "version": Version,
