@@ -89,12 +89,13 @@ class Case:
     isolation: Isolation = "shared"
     open: bool = True
     harmful: bool = False
+    lane: str = ""
     waits: int = 0
     steps: tuple[Step, ...] = ()
 
     @property
     def shares(self) -> bool:
-        """Whether others may be played before and after it in the same session."""
+        """Whether others may be played before and after it in the same session, whatever comes of them."""
         return self.isolation == "shared" and not self.harmful
 
     @property
@@ -197,6 +198,7 @@ class _File:
             isolation=entry.get("isolation", "shared"),
             open=entry.get("open", True),
             harmful=entry.get("harmful", False),
+            lane=entry.get("lane", ""),
             waits=entry.get("waits", 0),
             steps=tuple(steps),
         )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.cases import Case
 from conformance.detection import judge_refusal
 from conformance.ledger import Ledger
-from conformance.model import Finding, Kind
+from conformance.model import Finding, Kind, Requirement, Severity
 from conformance.selection import Selection
 from conformance.session import NotSpoken
 from conformance.transports import StartError
 from conformance.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
+from conformance.verdicts import severity_of
 
 TRIES = 5
 """Times that what did not come back alone is played with all that came before it."""
@@ -45,6 +46,8 @@ class _Waiting:
 class Confirmation:
     """Makes the jobs that put findings to the test again: each case alone, or all `together` on one server.
 
+    Cases that show nothing but advice share one in any case.
+
     With `surveys` whatever is found outside of the cases takes a survey to show. Of the cases that show findings of one
     kind the first is played, whose finding is reported, and the next one only if it does not show it again: so `jobs`
     is to be asked until there are none. Then `replays` is asked, once.
@@ -54,6 +57,7 @@ class Confirmation:
     selection: Selection
     together: bool
     surveys: bool
+    requirements: Mapping[str, Requirement]
     played: set[tuple[str, str]] = field(default_factory=set)
     """Revision and case."""
 
@@ -92,23 +96,33 @@ class Confirmation:
 
     def _parts(self, state: State) -> list[tuple[tuple[Case, ...], Sequence[str]]]:
         """What each process has to show again: cases, and what is outside of them."""
-        failed = set(self._first(state).values())
+        first = self._first(state)
+        failed = {finding.case for finding in first}
         cases = tuple(case for case in self.selection.cases if case.id in failed)
         outside = sorted(failed - {case.id for case in cases})
         if self.together:
             return [(cases, outside)] if failed else []
-        alone: list[tuple[tuple[Case, ...], Sequence[str]]] = [((case,), ()) for case in cases]
-        return [*alone, ((), outside)] if outside else alone
+        # What is no more than advice fails nobody, so that its cases share a server.
+        weighty = {finding.case for finding in first if self._weighs(state, finding)}
+        parts: list[tuple[tuple[Case, ...], Sequence[str]]] = [((case,), ()) for case in cases if case.id in weighty]
+        light = tuple(case for case in cases if case.id not in weighty)
+        return parts + [((), outside)] * bool(outside) + [(light, ())] * bool(light)
 
-    def _first(self, state: State) -> dict[Kind, str]:
-        """Findings that wait for their confirmation, by kind: the first case that showed one and was not played yet."""
-        first: dict[Kind, str] = {}
+    def _weighs(self, state: State, finding: Finding) -> bool:
+        requirement, revision = self.requirements[finding.requirement], state.revision.date
+        return revision in requirement.bases and (
+            severity_of(requirement, revision, finding.ceiling) is not Severity.ADVICE
+        )
+
+    def _first(self, state: State) -> list[Finding]:
+        """Findings that wait for their confirmation, one of a kind."""
+        first: dict[Kind, Finding] = {}
         for finding in (finding for ledger in state.ledgers for finding in ledger.findings):
             # A campaign has put its own to the test again.
             waits = finding.confirmed is None and finding.requirement in self.selection.requirements
             if waits and (state.revision.date, finding.case) not in self.played:
-                first.setdefault(finding.kind, finding.case)
-        return first
+                first.setdefault(finding.kind, finding)
+        return list(first.values())
 
     def _job(self, state: State, cases: tuple[Case, ...], outside: Sequence[str]) -> Callable[[], object]:
         """Plays cases, and what is `outside` of them: the opening, the survey, the end."""

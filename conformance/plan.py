@@ -28,12 +28,12 @@ def claimed(case: Case, state: State) -> bool:
 
 
 def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
-    """Units of cases: those that share the main session, groups by client capabilities, lone ones that wait a lot, and
-    other lone ones; in that order, since what takes longest must begin first.
+    """Units of cases: first those that share the main session, then those of one lane and the same client, and lone
+    ones; in the order of how long they take, since what takes longest must begin first.
 
     Cases that the server makes no claim for are left out, with the reason in the ledger.
     """
-    shared: dict[str, list[Case]] = {"{}": []}
+    groups: dict[tuple[str, str], list[Case]] = {("", "{}"): []}
     lone: list[tuple[Case, ...]] = []
     for case in cases:
         if not concerns(case, state):
@@ -42,11 +42,16 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
             lacking = " and ".join(" or ".join(alternatives) for alternatives in case.requires)
             for requirement in case.requirements:
                 state.ledgers[0].not_applicable(requirement, f"the server does not declare {lacking}")
-        elif case.shares:
-            shared.setdefault(json.dumps(case.client, sort_keys=True), []).append(case)
+        elif case.shares or case.lane:
+            groups.setdefault((case.lane, json.dumps(case.client, sort_keys=True)), []).append(case)
         else:
             lone.append((case,))
     # What is said after something illegal is judged less strictly, so that comes last.
-    main, *groups = (tuple(sorted(each, key=lambda case: case.illegal)) for each in shared.values())
-    others = [*groups, *lone]
-    return [main, *sorted(others, key=lambda unit: (len(unit) == 1, -unit[0].waits))]
+    main, *lanes = (tuple(sorted(each, key=_turn)) for each in groups.values())
+    others = [*lanes, *lone]
+    return [main, *sorted(others, key=lambda unit: -sum(1 + case.waits for case in unit))]
+
+
+def _turn(case: Case) -> tuple[bool, bool, bool]:
+    """What opens the session itself comes first, then what wants a process on which nothing has happened yet."""
+    return case.open, case.harmful or case.isolation != "process", case.illegal

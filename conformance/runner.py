@@ -82,7 +82,9 @@ class Runner:
         self._connections.begin_with(ahead)
         self._connections.answers = options.answers
         self._workshop = Workshop(self._connections, load_invariants(), probes(), rules, self._limit)
-        self._confirmation = Confirmation(self._workshop, self.selection, options.quick, bool(self._advice))
+        self._confirmation = Confirmation(
+            self._workshop, self.selection, options.quick, bool(self._advice), self.requirements
+        )
 
     # -- the straight line
 

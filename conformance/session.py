@@ -71,6 +71,8 @@ class Session:
         self.http_headers: dict[str, str] = {}
         self.header_arguments: dict[str, dict[str, str]] = {}
         self.slow_tools: set[str] = set()
+        self.spent = False
+        """Whether generated frames were sent, so that nobody judges how the session ends."""
         self.deaf = False
         """Whether the sentinel was not answered in time: the server hangs, as far as is known."""
         self.ended: Ended | None = None

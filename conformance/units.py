@@ -105,9 +105,18 @@ class Stage:
         ended = self.session.ended
         return ended.reason if ended is not None and (ended.lost or ended.reason.startswith(REFUSED)) else ""
 
+    @property
+    def fit(self) -> bool:
+        """Whether another case may be played in this session."""
+        return self.session.alive and self.session.opened and not self.session.deaf
+
     def close(self) -> None:
         """Close the session and let the invariants judge its end. Idempotent."""
         if self.session.ending is not None:
+            return
+        if self.session.spent:
+            self.session.ending = self.session.transport.close(hurry=True)
+            self._connections.release(self.session)
             return
         if self.session.case != OPENING:
             self.enter(CLOSING)
@@ -252,7 +261,8 @@ class _Unit:
         elif known is not None:
             self.ledger.unlearn(known, said)
             self.state.lost.append(lost)
-            if not case.harmful:
+            others = len(self.ledger.sessions[-1]) > 1 if self.ledger.sessions else False
+            if not case.harmful or others:
                 lost = self._attempt(case)
             self.state.in_vain = self.state.in_vain + 1 if lost and self._in_vain() else 0
             if self.state.in_vain >= MOST_IN_VAIN:
@@ -260,9 +270,11 @@ class _Unit:
             if lost:
                 self.ledger.unlearn(known, said)
                 self._block(case, lost)
-        if not case.shares:
+        outcome = _outcome(before, _marks(self.ledger))
+        # A lane goes on as long as nothing has gone wrong in it.
+        if not case.shares and (not case.lane or outcome in ("failed", "broken", "blocked")):
             self.close()
-        return _outcome(before, _marks(self.ledger))
+        return outcome
 
     def _attempt(self, case: Case) -> str:
         """Play it once; why a session was lost meanwhile, if one was."""
@@ -304,7 +316,7 @@ class _Unit:
 
     def _ready(self, case: Case) -> Stage:
         """A live stage for `case`, opened unless the case does that itself."""
-        if self.stage is not None and self.stage.session.alive and not self.stage.session.deaf:
+        if self.stage is not None and case.open and self.stage.fit:
             return self.stage
         self.close()
         self._opened = False

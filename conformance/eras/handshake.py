@@ -55,6 +55,11 @@ class Handshake:
         session.wait(call, timeout=session.limits.start)
         if not isinstance(call.result, dict):
             raise NotSpoken(refusal("initialize", call), call=call)
+        self.accept(session, call)
+        return call
+
+    def accept(self, session: Session, call: Call) -> None:
+        """Go on with what the server has answered to initialize, a result object."""
         session.opening = call.result
         capabilities = call.result.get("capabilities")
         session.capabilities = capabilities if isinstance(capabilities, dict) else {}
@@ -64,7 +69,6 @@ class Handshake:
         if session.revision.date >= "2025-06-18":
             session.http_headers["MCP-Protocol-Version"] = session.revision.date
         session.opened = True
-        return call
 
     def dress(self, session: Session, params: Json) -> Json:
         """Requests of this era carry nothing special."""

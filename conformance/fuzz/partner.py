@@ -60,7 +60,8 @@ class Partner:
         self._usual: Counter[tuple[str, str]] = Counter()
         self.death: Reply | None = None
         """What came of the last example of a volley that the server did not survive."""
-        self._fresh = True
+        before = {frame.case for frame in bench.session.trace}
+        self._fresh = all(case == bench.ledger.case or case.startswith("session/") for case in before)
         self._ours = [bench.session]
         self._bound()
 
@@ -81,9 +82,13 @@ class Partner:
         return ""
 
     def close(self) -> None:
-        """End all servers; nobody judges how they go, after what they were sent."""
+        """End all servers but the first, if that was not hurt: the next campaign may go on with it.
+
+        Nobody judges how they go, after what they were sent.
+        """
         for session in self._ours:
-            _drop(session)
+            if session is not self.bench.session:
+                _drop(session)
 
     def renew(self) -> None:
         """Replace the server, unless it is a fresh one. Raises Tired, NotSpoken, StartError."""
@@ -155,6 +160,7 @@ class Partner:
     # -- inside
 
     def _bound(self) -> None:
+        self.session.spent = True
         self.session.trace.most = KEPT
         self.session.header_arguments = self.bench.survey.header_arguments
         # What is answered to the opening, as a notification must not be, shall not pass for an answer to an example.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from conformance.eras.handshake import client_info
+from conformance.eras.handshake import Handshake, client_info
 from conformance.eras.stateless import META
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
@@ -70,6 +70,9 @@ def negotiation(bench: Bench) -> None:
     if offered in spoken or _echoed(bench, call, offered):
         ledger.held(ECHOED)
         ledger.held(COUNTEROFFERED)
+    if offered == bench.session.revision.date and isinstance(bench.session.era, Handshake):
+        bench.session.era.accept(bench.session, call)  # what follows may share the session
+        bench.session.notify("notifications/initialized")
     latest = max(spoken, default=offered)
     if offered >= latest:
         ledger.held(LATEST)
