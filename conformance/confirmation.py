@@ -136,7 +136,8 @@ class Confirmation:
         def job() -> None:
             began = time.monotonic()
             tries = 0
-            while tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
+            patience = self.workshop.connections.patience
+            while not patience.over and tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
                 if tries and time.monotonic() - began > SECONDS:
                     break
                 tries += 1

@@ -9,7 +9,7 @@ from typing import Protocol, Unpack
 from conformance.answers import Answers
 from conformance.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
-from conformance.patience import Patience
+from conformance.patience import GRACE, Patience
 from conformance.requests import Requests
 from conformance.revisions import Revision
 from conformance.trace import Trace
@@ -115,7 +115,7 @@ class Session:
         if not (self.opened and self.alive):
             return None
         call = self.send(*self.sentinel())
-        if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience())):
+        if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience(), self.requests.stuck)):
             self.deaf = True
             self.patience.deaf()
         return call
@@ -141,8 +141,8 @@ class Session:
         if self.ending is None:
             if self.opened and self.alive:
                 self.era.farewell(self)
-            # Nobody waits for the end of a tool whose result is of no use any more.
-            hurry |= any(call.method in MAY_TAKE_LONG for call in self.pending)
+            # Nobody waits for the end of a tool whose result is of no use any more, nor of a server that hangs.
+            hurry |= self.deaf or any(call.method in MAY_TAKE_LONG for call in self.pending)
             if self.alive and not hurry:
                 self.finish_input()
             for call in self.pending:
@@ -162,7 +162,8 @@ class Session:
         return call
 
     def send(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
-        """Send a request without waiting."""
+        """Send a request without waiting. Raises NotAskedAgain."""
+        self.patience.features.admit(method, params, self.requests, self.limits.answer)
         message: dict[str, Json] = {"jsonrpc": "2.0", "id": how["id"] if "id" in how else self.new_id()}
         message["method"] = method
         if not how.get("bare"):
@@ -178,7 +179,7 @@ class Session:
         if params is not None:
             message["params"] = params
         frame = self._write(encode(message), message, how)
-        self.await_exchange(frame.exchange, self.limits.answer)
+        self.await_exchange(frame.exchange, self.patience.hurried(self.limits.answer, self.requests.stuck))
         return frame
 
     def batch(self, messages: list[Json], **how: Unpack[How]) -> list[Call]:
@@ -212,9 +213,13 @@ class Session:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
 
         An answer with a wrong id is taken for that of the only request under way, if the right one does not follow.
+        Raises NotWaitedFor.
         """
-        limit = self.patience.limit(calls, self._patience()) if timeout is None else timeout
-        deadline = time.monotonic() + limit
+        known = limit = self.patience.limit(calls, self._patience()) if timeout is None else timeout
+        if timeout is None and self.opened:
+            limit = min(known, self.patience.hurried(self._patience(), self.requests.stuck))
+        began = time.monotonic()
+        deadline = began + limit
         for call in calls:
             call.lost = ""  # what was given up before may still come
         while waiting := [call for call in calls if not call.done]:
@@ -228,8 +233,21 @@ class Session:
                 continue
             for call in waiting:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
-            return self.ended is not None
-        return True
+            break
+        self.patience.waited(time.monotonic() - began, answered=not waiting, patient=timeout is None)
+        if waiting and self.ended is None:
+            now = time.monotonic() - self._began
+            for call in self.requests.lose(waiting, limit < known, now - self.limits.answer):
+                self._cancel(call)
+        return not waiting or self.ended is not None
+
+    def _cancel(self, call: Call) -> None:
+        """Give up a call that hangs. What does not end by that either is not asked for again."""
+        self.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+        self.listen(GRACE, until=lambda: bool(call.answers))
+        if not call.answers and self.alive:
+            call.hung = True
+            self.patience.features.silent(call, self.limits.answer)
 
     def _patience(self) -> float:
         """Seconds for an answer. A process that has said nothing yet may still be starting."""
@@ -375,15 +393,7 @@ class Session:
         else:
             self._dispatch(frame)
             if not (readable or unread):
-                self._guess(frame)
-
-    def _guess(self, frame: Frame) -> None:
-        """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""
-        message, readable = parse(frame.data.decode("utf-8", "replace").encode())
-        identifier = message.get("id") if readable and isinstance(message, dict) else None
-        call = self.requests.waiting.get(id_key(identifier)) if is_id(identifier) else None
-        if call is not None and message.keys() & {"result", "error"}:
-            self.requests.answer(call, frame._replace(message=message, case=call.sent.case))
+                self.requests.guess(frame)
 
     def _dispatch(self, frame: Frame) -> None:
         message = frame.message

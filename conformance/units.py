@@ -216,6 +216,9 @@ class Workshop:
                 state.ledgers.append(unit.ledger)
         try:
             for case in cases:
+                if keep and (why := self.connections.patience.over):
+                    unit.leave_out(case, why)
+                    continue
                 began = time.monotonic()
                 outcome = unit.play(case)
                 took = time.monotonic() - began
@@ -283,6 +286,11 @@ class _Unit:
                 other.close()
         stages = others if self.stage is None else [self.stage, *others]
         return next((each.lost for each in stages if each.lost), "")
+
+    def leave_out(self, case: Case, why: str) -> None:
+        """Do not play it."""
+        for requirement in case.requirements:
+            self.ledger.inconclusive(requirement, f"{case.id} was left out: {why}; --only {case.id} plays it")
 
     def _in_vain(self) -> bool:
         """Whether the session that was lost had brought nothing but its opening."""

@@ -21,6 +21,7 @@ LINE = [
     ["transports"],
     ["client_tasks"],
     ["answers", "arguments", "messages", "trace"],
+    ["features"],
     ["patience"],
     ["requests", "watching"],
     ["session"],

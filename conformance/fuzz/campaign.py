@@ -160,6 +160,9 @@ class _Player:
         return admits is None or admits(example)
 
     def _late(self) -> bool:
+        if over := self.partner.session.patience.over:
+            self.note = over
+            return True
         spent = time.monotonic() - self.began
         if spent < self.bench.fuzzing.seconds:
             return False

@@ -160,7 +160,8 @@ class Partner:
         # What is answered to the opening, as a notification must not be, shall not pass for an answer to an example.
         sentinel = self.session.send(*self.session.era.sentinel(self.session))
         sentinel.excused = True
-        self.session.wait(sentinel, timeout=min(self.session.limits.answer, MOST_PATIENCE))
+        patience = self.session.patience.hurried(self.session.limits.answer, self.session.deaf)
+        self.session.wait(sentinel, timeout=min(patience, MOST_PATIENCE))
 
     def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
         session = self.session
