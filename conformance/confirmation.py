@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from conformance.cases import Case
 from conformance.detection import judge_refusal
+from conformance.features import HUNG
 from conformance.ledger import Ledger
 from conformance.model import Finding, Kind
 from conformance.selection import Selection
@@ -74,8 +75,9 @@ class Confirmation:
         for number, ledger in enumerate(state.ledgers):
             waiting: list[_Waiting] = []
             for finding in [finding for finding in ledger.findings if finding.confirmed is False]:
-                if finding.kind in confirmed or finding.kind in seen:
-                    ledger.findings.remove(finding)  # another one tells it
+                if finding.kind in confirmed or finding.kind in seen or _hung(finding):
+                    # Another one tells it, or it has returned: what took long once does not hang.
+                    ledger.findings.remove(finding)
                     continue
                 seen.add(finding.kind)
                 history = ledger.history(finding.case)
@@ -117,11 +119,11 @@ class Confirmation:
             stage = self._opened(state, outside) if outside or self.together else None
             ledger = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
             for case in (*(case.id for case in cases), *outside):
-                back = {finding.requirement for finding in ledger.findings if finding.case in (case, *SESSION_CASES)}
+                found = [finding for finding in ledger.findings if finding.case in (case, *SESSION_CASES)]
                 with state.lock:
                     kinds = {f.kind for mine in state.ledgers for f in mine.findings if f.case == case}
                     for mine in state.ledgers:
-                        mine.confirm(case, back, kinds)
+                        mine.confirm(case, _shown_by(found), kinds)
 
         return job
 
@@ -173,6 +175,17 @@ def _alike(finding: Finding, other: Finding) -> bool:
     """Whether both tell the same. Which request a server leaves unanswered when it dies is a matter of chance."""
     lost = _lost(finding) and _lost(other)
     return finding.requirement == other.requirement and (lost or finding.message == other.message)
+
+
+def _shown_by(found: Sequence[Finding]) -> Callable[[Finding], bool]:
+    """Which findings have come back in what was `found`. Each feature that does not return stands for itself."""
+    requirements = {finding.requirement for finding in found if not _hung(finding)}
+    kinds = {finding.kind for finding in found}
+    return lambda finding: finding.kind in kinds if _hung(finding) else finding.requirement in requirements
+
+
+def _hung(finding: Finding) -> bool:
+    return finding.message.endswith(HUNG)
 
 
 def _lost(finding: Finding) -> bool:

@@ -13,6 +13,8 @@ _MEMBERS = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name"
 _WORDS = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
 LONGEST = 100
 """Characters of a name that are shown."""
+HUNG = ", nor after it was cancelled"
+"""With this ends what a finding says of a feature that does not return."""
 
 
 class NotAskedAgain(Unavailable):
@@ -30,22 +32,32 @@ def feature_of(method: str, params: Json) -> Feature | None:
     return method, repr(params[_MEMBERS[method]])
 
 
-def shown(feature: Feature) -> str:
-    """A feature, for people: "tool 'echo'"."""
+def named(method: str, params: Json) -> str:
+    """What a request asks for, for people: "tool 'echo'"."""
+    feature = feature_of(method, params)
+    return _shown(feature) if feature is not None else method
+
+
+def _shown(feature: Feature) -> str:
     method, name = feature
     name = name if len(name) <= LONGEST else name[:LONGEST] + "…"
     return f"{_WORDS.get(method, 'the completion for')} {name}"
 
 
-def reports_progress(call: Call) -> bool:
-    """Whether something was told of the call's progress, so that it does not hang."""
-    return any(frame.message.get("method") == "notifications/progress" for frame in call.notifications)
-
-
-def asks_for_progress(params: Json) -> bool:
-    """Whether a request asks to be told of its progress."""
+def progress_token(params: Json) -> Json:
+    """The token under which a request asks to be told of its progress, None if it does not."""
     meta = params.get("_meta") if isinstance(params, dict) else None
-    return isinstance(meta, dict) and "progressToken" in meta
+    return meta.get("progressToken") if isinstance(meta, dict) else None
+
+
+def reports_progress(call: Call) -> bool:
+    """Whether something was told of the call's own progress, so that it does not hang."""
+    token = progress_token(call.params)
+    return token is not None and any(
+        isinstance(frame.message.get("params"), dict) and frame.message["params"].get("progressToken") == token
+        for frame in call.notifications
+        if frame.message.get("method") == "notifications/progress"
+    )
 
 
 class Features:
@@ -65,7 +77,7 @@ class Features:
         """Why that is not asked again, "" if it may be asked."""
         feature = feature_of(method, params)
         with self._turn:
-            return self._avoided(feature, asks_for_progress(params)) if feature is not None else ""
+            return self._avoided(feature, progress_token(params) is not None) if feature is not None else ""
 
     def returns(self, method: str, params: Json) -> bool:
         """Whether it has returned before in this run."""
@@ -83,7 +95,7 @@ class Features:
         feature = feature_of(method, params)
         if feature is None or feature in self._returned:
             return
-        talkative = asks_for_progress(params)
+        talkative = progress_token(params) is not None
         with self._turn:
             end = time.monotonic() + seconds
             while not self._avoided(feature, talkative) and self._taken(feature, who, end):
@@ -109,7 +121,7 @@ class Features:
         feature = feature_of(call.method, call.params)
         if feature is not None:
             with self._turn:
-                self._silent[feature, asks_for_progress(call.params)] = seconds
+                self._silent[feature, progress_token(call.params) is not None] = seconds
                 self._returned.discard(feature)
                 self._asking.pop(feature, None)
                 self._turn.notify_all()
@@ -133,7 +145,7 @@ class Features:
         seconds = self._silent.get((feature, True), None if talkative else self._silent.get((feature, False)))
         if seconds is None:
             return ""
-        return f"{shown(feature)} is not called again: it did not answer within {seconds:.3g} s"
+        return f"{_shown(feature)} was not called again: it did not answer within {seconds:.3g} s{HUNG}"
 
     def _taken(self, feature: Feature, who: object, end: float) -> bool:
         asking, until = self._asking.get(feature, (who, 0.0))

@@ -127,7 +127,8 @@ class Patience:
 
     def answered(self, call: Call, seconds: float) -> None:
         """An answer took so long. The first of a session may have had to wait for the target to start."""
-        self.features.returned(call)
+        if not call.sent.illegal:
+            self.features.returned(call)
         if call.method not in MAY_TAKE_LONG and call.sent.number > 0:
             with self._lock:
                 self._slowest = max(self._slowest, seconds)

@@ -163,7 +163,7 @@ class Session:
 
     def send(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
         """Send a request without waiting. Raises NotAskedAgain."""
-        self.patience.features.admit(method, params, self.requests, self.limits.answer)
+        self.patience.features.admit(method, params, self.requests, 2 * self.limits.answer)
         message: dict[str, Json] = {"jsonrpc": "2.0", "id": how["id"] if "id" in how else self.new_id()}
         message["method"] = method
         if not how.get("bare"):

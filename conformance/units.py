@@ -112,6 +112,7 @@ class Stage:
             self.enter(CLOSING)
         self.session.close(self.hurried)
         self._connections.release(self.session)
+        self._connections.patience.features.left(self.session.requests)
         known = self.ledger.mark() if self.lost else None
         for invariant in self._watching:
             try:
