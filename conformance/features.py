@@ -72,6 +72,7 @@ class Features:
         self._returned: set[Feature] = set()
         self._silent: dict[tuple[Feature, bool], float] = {}
         self._asking: dict[Feature, tuple[object, float]] = {}
+        self._tried: set[Feature] = set()
 
     def avoids(self, method: str, params: Json) -> str:
         """Why that is not asked again, "" if it may be asked."""
@@ -86,6 +87,21 @@ class Features:
     def known_silent(self, method: str, params: Json) -> bool:
         """Whether it did not return when it was asked before, however that was."""
         return any(feature == feature_of(method, params) for feature, _ in self._silent)
+
+    def spares(self, method: str, params: Json, illegal: bool) -> bool:
+        """Whether a generated frame is not to ask for that: it hangs, or it was tried so and has not returned yet."""
+        feature = feature_of(method, params)
+        with self._turn:
+            if feature is None or feature in self._returned:
+                return False
+            if self._avoided(feature, False):
+                return True
+            if illegal:
+                return False
+            if feature in self._asking or feature in self._tried:
+                return True
+            self._tried.add(feature)
+            return False
 
     def admit(self, method: str, params: Json, who: object, seconds: float) -> None:
         """`who` is about to ask for that, and waits here at most `seconds` for another one's answer.

@@ -23,6 +23,8 @@ SHORT_GRACE = 0.02
 """The same, once answers with wrong ids have turned out to be all that comes."""
 IN_VAIN = 2.0
 """Once a run has waited in vain for that many times as long as for one answer, no silence is waited for in full."""
+TURNS = 2
+"""Who wants to ask for what has not returned yet waits for another one's answer as long as for so many of its own."""
 NOTABLE = 0.4
 """Seconds that an answer must take to count as waiting: what is quicker comes to an end by itself."""
 MOST = 30.0
@@ -59,24 +61,35 @@ class Patience:
     """Learns what goes unanswered while the target answers other requests, and how long it usually takes.
 
     That a request went unanswered counts once something that was asked later has been answered. From any thread.
+    `slowest` is how many seconds the slowest answer took so far.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._missed: Counter[str] = Counter()
-        self._slowest = 0.0
+        self.slowest = 0.0
         self._chances = CHANCES
         self._strays = 0
         self._deaf = 0
         self._in_vain = _Clock()
         self._waited = _Clock()
         self._over = ""
+        self._confirming = False
         self.features = Features()
 
     def limit(self, calls: Collection[Call], full: float) -> float:
         """Seconds to wait for answers, `full` unless all requests are of kinds that are known to go unanswered."""
         with self._lock:
             return full if not calls or any(map(self._promising, calls)) else self._short(full)
+
+    def limits(self, calls: Collection[Call], full: float, stuck: bool, opening: bool) -> tuple[float, bool]:
+        """Seconds to wait for answers, and whether that is too short to prove anything.
+
+        It is long enough for kinds of requests that others have waited for in full.
+        """
+        known = self.limit(calls, full)
+        limit = known if opening else min(known, self.hurried(full, stuck))
+        return limit, limit < known
 
     def sentinel_limit(self, full: float, stuck: bool = False) -> float:
         """Seconds to wait for the answer that shows that the target lives; less once that was in vain.
@@ -125,13 +138,19 @@ class Patience:
         with self._lock:
             return self._missed[method] >= CHANCES
 
+    def admit(self, method: str, params: Json, who: object, seconds: float) -> None:
+        """`who` is about to send a request. Raises NotWaitedFor if that is not worth its time, NotAskedAgain."""
+        if self._over and not self._confirming:
+            raise NotWaitedFor(self._over)
+        self.features.admit(method, params, who, TURNS * seconds)
+
     def answered(self, call: Call, seconds: float) -> None:
         """An answer took so long. The first of a session may have had to wait for the target to start."""
         if not call.sent.illegal:
             self.features.returned(call)
         if call.method not in MAY_TAKE_LONG and call.sent.number > 0:
             with self._lock:
-                self._slowest = max(self._slowest, seconds)
+                self.slowest = max(self.slowest, seconds)
                 self._missed.pop(kind_of(call.method, call.params), None)
 
     def missed(self, call: Call) -> None:
@@ -158,10 +177,11 @@ class Patience:
             self._chances = 1
             self._in_vain, self._waited = _Clock(), _Clock()
             self._over = ""
+            self._confirming = True
 
     def _promising(self, call: Call) -> bool:
         chances = 1 if call.method in MAY_TAKE_LONG else self._chances
         return self._missed[kind_of(call.method, call.params)] < chances
 
     def _short(self, full: float) -> float:
-        return min(full, max(LEAST, GENEROUS * self._slowest))
+        return min(full, max(LEAST, GENEROUS * self.slowest))

@@ -44,7 +44,8 @@ class Session:
     """Used by one thread; the transport has threads of its own.
 
     `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
-    `slow_tools` are those that took so long that they are not worth another call.
+    `slow_tools` are those that took so long that they are not worth another call. `deaf` says that the sentinel was not
+    answered in time: the server hangs, as far as is known.
     `secrets` are what the target was given and must not tell.
     """
 
@@ -72,7 +73,6 @@ class Session:
         self.header_arguments: dict[str, dict[str, str]] = {}
         self.slow_tools: set[str] = set()
         self.deaf = False
-        """Whether the sentinel was not answered in time: the server hangs, as far as is known."""
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began = time.monotonic()
@@ -114,7 +114,7 @@ class Session:
         """Ask the sentinel and wait for its answer, so that all that came before it has been heard."""
         if not (self.opened and self.alive):
             return None
-        call = self.send(*self.sentinel())
+        call = self._send(*self.sentinel(), {})
         if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience(), self.requests.stuck)):
             self.deaf = True
             self.patience.deaf()
@@ -123,10 +123,8 @@ class Session:
     def sentinel(self) -> tuple[str, Json]:
         """A harmless request: the era's own, or a list that the server declares if that is known to go unanswered."""
         method, params = self.era.sentinel(self)
-        if self.patience.mute(method):
-            lists = [name for name in ("tools", "prompts", "resources") if name in self.capabilities]
-            method, params = next(((f"{name}/list", None) for name in lists), (method, params))
-        return method, params
+        lists = [f"{name}/list" for name in ("tools", "prompts", "resources") if name in self.capabilities]
+        return (lists[0], None) if lists and self.patience.mute(method) else (method, params)
 
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""
@@ -162,8 +160,12 @@ class Session:
         return call
 
     def send(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
-        """Send a request without waiting. Raises NotAskedAgain."""
-        self.patience.features.admit(method, params, self.requests, 2 * self.limits.answer)
+        """Send a request without waiting. Raises NotAskedAgain, NotWaitedFor."""
+        if self.opened:
+            self.patience.admit(method, params, self.requests, self.limits.answer)
+        return self._send(method, params, how)
+
+    def _send(self, method: str, params: Json, how: How) -> Call:
         message: dict[str, Json] = {"jsonrpc": "2.0", "id": how["id"] if "id" in how else self.new_id()}
         message["method"] = method
         if not how.get("bare"):
@@ -215,11 +217,9 @@ class Session:
         An answer with a wrong id is taken for that of the only request under way, if the right one does not follow.
         Raises NotWaitedFor.
         """
-        known = limit = self.patience.limit(calls, self._patience()) if timeout is None else timeout
-        if timeout is None and self.opened:
-            limit = min(known, self.patience.hurried(self._patience(), self.requests.stuck))
-        began = time.monotonic()
-        deadline = began + limit
+        usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self.opened)
+        limit, hurried = usual if timeout is None else (timeout, False)
+        deadline = time.monotonic() + limit
         for call in calls:
             call.lost = ""  # what was given up before may still come
         while waiting := [call for call in calls if not call.done]:
@@ -234,10 +234,10 @@ class Session:
             for call in waiting:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
             break
-        self.patience.waited(time.monotonic() - began, answered=not waiting, patient=timeout is None)
+        now = time.monotonic()
+        self.patience.waited(now - deadline + limit, answered=not waiting, patient=timeout is None)
         if waiting and self.ended is None:
-            now = time.monotonic() - self._began
-            for call in self.requests.lose(waiting, limit < known, now - self.limits.answer):
+            for call in self.requests.lose(waiting, hurried, now - self._began - self.limits.answer):
                 self._cancel(call)
         return not waiting or self.ended is not None
 
@@ -245,8 +245,8 @@ class Session:
         """Give up a call that hangs. What does not end by that either is not asked for again."""
         self.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
         self.listen(GRACE, until=lambda: bool(call.answers))
-        if not call.answers and self.alive:
-            call.hung = True
+        call.hung = not call.answers and self.alive
+        if call.hung:
             self.patience.features.silent(call, self.limits.answer)
 
     def _patience(self) -> float:

@@ -22,7 +22,7 @@ from conformance.profiles.judge import judge
 from conformance.profiles.rules import Rule
 from conformance.revisions import BY_DATE, Revision
 from conformance.session import NotSpoken, Observer, Session
-from conformance.survey import CallPolicy, Samples, Survey, take
+from conformance.survey import CallPolicy, Samples, Survey, Unavailable, take
 from conformance.transports import REFUSED, StartError
 
 OPENING, SURVEY, CLOSING = "session/opening", "session/survey", "session/closing"
@@ -278,6 +278,9 @@ class _Unit:
             self._block(case, f"the server could not be reached again: {reason}")
             if not self._opened and not self.workshop.connections.target.command:
                 self.state.gone = str(reason)
+        except Unavailable as reason:
+            for requirement in case.requirements:
+                self.ledger.inconclusive(requirement, str(reason))
         except SuiteError as error:
             self._break(case, f"mcp-conform sent something wrong: {error}")
         except Exception:  # whatever goes wrong in a case is our bug and must not end the run

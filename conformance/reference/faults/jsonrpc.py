@@ -105,7 +105,9 @@ def _never(method: str, member: str, value: str) -> Apply:
 
 
 FAULTS = (
-    Fault("tool-never-returns", ONCE, "the tool version never returns", _never("tools/call", "name", "version"), **STDIO),
+    Fault(
+        "tool-never-returns", ONCE, "the tool version never returns", _never("tools/call", "name", "version"), **STDIO
+    ),
     Fault(
         "resource-never-returns",
         ONCE,
