@@ -21,7 +21,7 @@ GRACE = 0.25
 """Seconds in which the right answer may still follow one with a wrong id."""
 SHORT_GRACE = 0.02
 """The same, once answers with wrong ids have turned out to be all that comes."""
-IN_VAIN = 2.0
+IN_VAIN = 1.5
 """Once a run has waited in vain for that many times as long as for one answer, no silence is waited for in full."""
 TURNS = 2
 """Who wants to ask for what has not returned yet waits for another one's answer as long as for so many of its own."""
@@ -145,7 +145,10 @@ class Patience:
         self.features.admit(method, params, who, TURNS * seconds)
 
     def answered(self, call: Call, seconds: float) -> None:
-        """An answer took so long. The first of a session may have had to wait for the target to start."""
+        """An answer took so long, 0 if it was not waited for any more: it may have come only because of what followed.
+
+        The first of a session may have had to wait for the target to start.
+        """
         if not call.sent.illegal:
             self.features.returned(call)
         if call.method not in MAY_TAKE_LONG and call.sent.number > 0:

@@ -83,7 +83,7 @@ class Requests:
             if earlier.lost and not earlier.counted and earlier.sent.number < call.sent.number:
                 earlier.counted = True
                 self.patience.missed(earlier)
-        self.patience.answered(call, frame.at - call.sent.at)
+        self.patience.answered(call, 0.0 if call.lost else frame.at - call.sent.at)
 
     def guess(self, frame: Frame) -> None:
         """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""
