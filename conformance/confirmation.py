@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance.cases import Case
 from conformance.detection import judge_refusal
 from conformance.features import HUNG
 from conformance.ledger import Ledger
-from conformance.model import Finding, Kind
+from conformance.model import Finding, Kind, Limits
 from conformance.selection import Selection
 from conformance.session import NotSpoken
 from conformance.transports import StartError
@@ -20,6 +20,8 @@ TRIES = 5
 """Times that what did not come back alone is played with all that came before it."""
 ENOUGH = 2
 """Times of these that it has to show itself."""
+LONGER = 3
+"""So many times as long as it took a server that does not open to show what was found, that is waited for again."""
 UNANSWERED = " is not answered"
 SECONDS = 30.0
 """After that no further try is begun; what has not shown itself by then fails nobody."""
@@ -159,6 +161,8 @@ class Confirmation:
         except StartError:
             return None
         stage.hurried = self.together and CLOSING not in outside
+        if state.blocked_by:
+            stage.session.limits = _no_longer(stage.session.limits, state)
         try:
             stage.open()
             if SURVEY in outside or self.surveys:
@@ -175,6 +179,12 @@ def _alike(finding: Finding, other: Finding) -> bool:
     """Whether both tell the same. Which request a server leaves unanswered when it dies is a matter of chance."""
     lost = _lost(finding) and _lost(other)
     return finding.requirement == other.requirement and (lost or finding.message == other.message)
+
+
+def _no_longer(limits: Limits, state: State) -> Limits:
+    """A server that did not open is waited for so long that it can show again what it has shown, and no longer."""
+    shown = max((f.frames[-1].at for ledger in state.ledgers for f in ledger.findings if f.frames), default=0.0)
+    return replace(limits, start=min(limits.start, limits.answer + LONGER * shown))
 
 
 def _shown_by(found: Sequence[Finding]) -> Callable[[Finding], bool]:

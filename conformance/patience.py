@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Collection
 
@@ -104,15 +103,14 @@ class Patience:
         with self._lock:
             return self._short(full) if stuck or self._in_vain.seconds > IN_VAIN * full else full
 
-    def waited(self, seconds: float, *, answered: bool, patient: bool) -> None:
-        """A session has waited so long, up to now; `patient` if as long as anybody waits for an answer."""
-        if seconds < NOTABLE:
+    def waited(self, began: float, ended: float, *, answered: bool, patient: bool) -> None:
+        """A session has waited between two moments of the monotonic clock; `patient` if as long as anybody waits."""
+        if ended - began < NOTABLE:
             return
-        now = time.monotonic()
         with self._lock:
-            self._waited.add(now - seconds, now)
+            self._waited.add(began, ended)
             if patient and not answered:
-                self._in_vain.add(now - seconds, now)
+                self._in_vain.add(began, ended)
             if self._waited.seconds > MOST and not self._over:
                 vain = self._in_vain.seconds
                 self._over = f"waiting for answers took {self._waited.seconds:.0f} s"

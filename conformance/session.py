@@ -235,7 +235,7 @@ class Session:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
             break
         now = time.monotonic()
-        self.patience.waited(now - deadline + limit, answered=not waiting, patient=timeout is None)
+        self.patience.waited(deadline - limit, now, answered=not waiting, patient=timeout is None)
         if waiting and self.ended is None:
             for call in self.requests.lose(waiting, hurried, now - self._began - self.limits.answer):
                 self._cancel(call)
