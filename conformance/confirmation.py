@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance.cases import Case
 from conformance.detection import judge_refusal
+from conformance.features import HUNG
 from conformance.ledger import Ledger
-from conformance.model import Finding, Kind, Requirement, Severity
+from conformance.model import Finding, Kind, Limits, Requirement, Severity
 from conformance.selection import Selection
 from conformance.session import NotSpoken
 from conformance.transports import StartError
@@ -20,6 +21,8 @@ TRIES = 5
 """Times that what did not come back alone is played with all that came before it."""
 ENOUGH = 2
 """Times of these that it has to show itself."""
+LONGER = 3
+"""So many times as long as it took a server that does not open to show what was found, that is waited for again."""
 UNANSWERED = " is not answered"
 SECONDS = 30.0
 """After that no further try is begun; what has not shown itself by then fails nobody."""
@@ -78,8 +81,9 @@ class Confirmation:
         for number, ledger in enumerate(state.ledgers):
             waiting: list[_Waiting] = []
             for finding in [finding for finding in ledger.findings if finding.confirmed is False]:
-                if finding.kind in confirmed or finding.kind in seen:
-                    ledger.findings.remove(finding)  # another one tells it
+                if finding.kind in confirmed or finding.kind in seen or _hung(finding):
+                    # Another one tells it, or it has returned: what took long once does not hang.
+                    ledger.findings.remove(finding)
                     continue
                 seen.add(finding.kind)
                 history = ledger.history(finding.case)
@@ -131,11 +135,11 @@ class Confirmation:
             stage = self._opened(state, outside) if outside or self.together else None
             ledger = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
             for case in (*(case.id for case in cases), *outside):
-                back = {finding.requirement for finding in ledger.findings if finding.case in (case, *SESSION_CASES)}
+                found = [finding for finding in ledger.findings if finding.case in (case, *SESSION_CASES)]
                 with state.lock:
                     kinds = {f.kind for mine in state.ledgers for f in mine.findings if f.case == case}
                     for mine in state.ledgers:
-                        mine.confirm(case, back, kinds)
+                        mine.confirm(case, _shown_by(found), kinds)
 
         return job
 
@@ -150,7 +154,8 @@ class Confirmation:
         def job() -> None:
             began = time.monotonic()
             tries = 0
-            while tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
+            patience = self.workshop.connections.patience
+            while not patience.over and tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
                 if tries and time.monotonic() - began > SECONDS:
                     break
                 tries += 1
@@ -170,6 +175,8 @@ class Confirmation:
         except StartError:
             return None
         stage.hurried = self.together and CLOSING not in outside
+        if state.blocked_by:
+            stage.session.limits = _no_longer(stage.session.limits, state)
         try:
             stage.open()
             if SURVEY in outside or self.surveys:
@@ -186,6 +193,23 @@ def _alike(finding: Finding, other: Finding) -> bool:
     """Whether both tell the same. Which request a server leaves unanswered when it dies is a matter of chance."""
     lost = _lost(finding) and _lost(other)
     return finding.requirement == other.requirement and (lost or finding.message == other.message)
+
+
+def _no_longer(limits: Limits, state: State) -> Limits:
+    """A server that did not open is waited for so long that it can show again what it has shown, and no longer."""
+    shown = max((f.frames[-1].at for ledger in state.ledgers for f in ledger.findings if f.frames), default=0.0)
+    return replace(limits, start=min(limits.start, limits.answer + LONGER * shown))
+
+
+def _shown_by(found: Sequence[Finding]) -> Callable[[Finding], bool]:
+    """Which findings have come back in what was `found`. Each feature that does not return stands for itself."""
+    requirements = {finding.requirement for finding in found if not _hung(finding)}
+    kinds = {finding.kind for finding in found}
+    return lambda finding: finding.kind in kinds if _hung(finding) else finding.requirement in requirements
+
+
+def _hung(finding: Finding) -> bool:
+    return finding.message.endswith(HUNG)
 
 
 def _lost(finding: Finding) -> bool:

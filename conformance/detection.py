@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, replace
 
 from conformance.expect import shorten
@@ -218,18 +218,24 @@ def attempts(
         yield from _first_then_rest(candidates, begin, limits, pool)
         return
     newest = max((r for r in HANDSHAKE if transport in r.transports), key=lambda r: r.date)
-    first = attempt(newest, begin, limits)
+    opening = pool.submit(attempt, newest, begin, limits)
+    # Two eras are waited for at the same time, if the first is.
+    done, _ = wait([opening], timeout=PATIENCE)
+    ahead = {} if done else {r.date: pool.submit(attempt, r, begin, limits) for r in STATELESS}
+    first = opening.result()
     if first.fatal:
+        for job in ahead.values():
+            discard(job.result())
         yield first
         return
     other_limits = limits
     if not first.silent:
         other_limits = replace(limits, start=min(limits.start, PATIENCE + 3 * first.seconds))
     if wanted == (NEWEST,):
-        yield from _newest(first, begin, (other_limits, limits))
+        yield from _newest(first, begin, (other_limits, limits), ahead)
         return
     older = [r for r in candidates if r.era == "handshake" and r is not newest]
-    jobs: list[Future[Attempt]] = [pool.submit(attempt, r, begin, other_limits) for r in STATELESS]
+    jobs = list(ahead.values()) or [pool.submit(attempt, r, begin, other_limits) for r in STATELESS]
     if first.silent:
         others = [job.result() for job in jobs]
         first = _once_more(first, others, begin, limits)
@@ -283,10 +289,12 @@ def _first_then_rest(candidates: Iterable[Revision], begin: Begin, limits: Limit
         yield job.result()
 
 
-def _newest(first: Attempt, begin: Begin, limits: tuple[Limits, Limits]) -> Iterator[Attempt]:
-    """The newest revision spoken, or why there is none."""
+def _newest(
+    first: Attempt, begin: Begin, limits: tuple[Limits, Limits], ahead: Mapping[str, Future[Attempt]]
+) -> Iterator[Attempt]:
+    """The newest revision spoken, or why there is none; `ahead` are attempts that have begun already."""
     for revision in STATELESS:
-        modern = attempt(revision, begin, limits[0])
+        modern = ahead[revision.date].result() if revision.date in ahead else attempt(revision, begin, limits[0])
         if modern.spoken:
             discard(first)
             yield modern

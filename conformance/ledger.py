@@ -136,8 +136,8 @@ class Ledger:
             for requirement in [each for each in known if each not in requirements]:
                 known.pop(requirement)
 
-    def confirm(self, case: str, back: Collection[str], kinds: Collection[Kind]) -> None:
-        """The case was put to the test again and broke the requirements `back`; it had shown findings of `kinds`.
+    def confirm(self, case: str, back: Callable[[Finding], bool], kinds: Collection[Kind]) -> None:
+        """The case was put to the test again, and `back` says which findings it has shown again; it had shown `kinds`.
 
         What other cases have shown of the same kind comes back with it. What did not come back gets all that led to it
         as its frames.
@@ -145,7 +145,7 @@ class Ledger:
         if self.sealed:
             return
         for i, finding in enumerate(self.findings):
-            again = finding.requirement in back
+            again = back(finding)
             if finding.confirmed is None and (finding.case == case or (again and finding.kind in kinds)):
                 frames = finding.frames if again else self.led_to(finding)
                 tries = finding.tries if again else (1, 2)

@@ -42,7 +42,7 @@ class Call:
 
     `lost` says why no answer can come any more, "" while one can. `answers` are all responses with its id, so a
     second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM bytes of
-    them.
+    them. `hung` says that no answer came in all the time that there is for one, nor when the call was cancelled.
     """
 
     id: Json
@@ -55,6 +55,7 @@ class Call:
     lost: str = ""
     excused: bool = False
     counted: bool = False
+    hung: bool = False
     room: int = ROOM
 
     def hear(self, notification: Frame) -> None:
@@ -103,6 +104,10 @@ class Observer(Protocol):
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """The target sent `frame`; `call` is the request it answers."""
+
+
+class Unavailable(Exception):
+    """What a case needs of the target is not to be had; the text says what would let the case run."""
 
 
 class NotSpoken(Exception):

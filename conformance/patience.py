@@ -6,7 +6,8 @@ import threading
 from collections import Counter
 from collections.abc import Collection
 
-from conformance.messages import MAY_TAKE_LONG, Call
+from conformance.features import Features
+from conformance.messages import MAY_TAKE_LONG, Call, Unavailable
 from conformance.model import Json
 
 GENEROUS = 20
@@ -19,8 +20,32 @@ GRACE = 0.25
 """Seconds in which the right answer may still follow one with a wrong id."""
 SHORT_GRACE = 0.02
 """The same, once answers with wrong ids have turned out to be all that comes."""
+IN_VAIN = 1.5
+"""Once a run has waited in vain for that many times as long as for one answer, no silence is waited for in full."""
+TURNS = 2
+"""Who wants to ask for what has not returned yet waits for another one's answer as long as for so many of its own."""
+NOTABLE = 0.4
+"""Seconds that an answer must take to count as waiting: what is quicker comes to an end by itself."""
+MOST = 30.0
+"""Seconds that a run spends in waiting for silence and for slow answers, before the rest of it is left out."""
 
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/result": "taskId"}
+
+
+class NotWaitedFor(Unavailable):
+    """An answer did not come at once, and was not waited for: too much had gone unanswered. So nobody is to blame."""
+
+
+class _Clock:
+    """Seconds that at least one session has spent waiting: what several spend at the same time counts once."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._until = 0.0
+
+    def add(self, began: float, ended: float) -> None:
+        self.seconds += max(0.0, ended - max(began, self._until))
+        self._until = max(self._until, ended)
 
 
 def kind_of(method: str, params: Json) -> str:
@@ -35,25 +60,66 @@ class Patience:
     """Learns what goes unanswered while the target answers other requests, and how long it usually takes.
 
     That a request went unanswered counts once something that was asked later has been answered. From any thread.
+    `slowest` is how many seconds the slowest answer took so far.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._missed: Counter[str] = Counter()
-        self._slowest = 0.0
+        self.slowest = 0.0
         self._chances = CHANCES
         self._strays = 0
         self._deaf = 0
+        self._in_vain = _Clock()
+        self._waited = _Clock()
+        self._over = ""
+        self._confirming = False
+        self.features = Features()
 
     def limit(self, calls: Collection[Call], full: float) -> float:
         """Seconds to wait for answers, `full` unless all requests are of kinds that are known to go unanswered."""
         with self._lock:
             return full if not calls or any(map(self._promising, calls)) else self._short(full)
 
-    def sentinel_limit(self, full: float) -> float:
-        """Seconds to wait for the answer that shows that the target lives; less once that was in vain."""
+    def limits(self, calls: Collection[Call], full: float, stuck: bool, opening: bool) -> tuple[float, bool]:
+        """Seconds to wait for answers, and whether that is too short to prove anything.
+
+        It is long enough for kinds of requests that others have waited for in full.
+        """
+        known = self.limit(calls, full)
+        limit = known if opening else min(known, self.hurried(full, stuck))
+        return limit, limit < known
+
+    def sentinel_limit(self, full: float, stuck: bool = False) -> float:
+        """Seconds to wait for the answer that shows that the target lives; less once that was in vain.
+
+        Less as well if the target is `stuck`: it has been silent for all the time that it is given for an answer.
+        """
         with self._lock:
-            return self._short(full) if self._deaf else full
+            return self._short(full) if self._deaf or stuck else full
+
+    def hurried(self, full: float, stuck: bool) -> float:
+        """Seconds to wait for what may well be answered, which is `full` unless so much went unanswered before."""
+        with self._lock:
+            return self._short(full) if stuck or self._in_vain.seconds > IN_VAIN * full else full
+
+    def waited(self, began: float, ended: float, *, answered: bool, patient: bool) -> None:
+        """A session has waited between two moments of the monotonic clock; `patient` if as long as anybody waits."""
+        if ended - began < NOTABLE:
+            return
+        with self._lock:
+            self._waited.add(began, ended)
+            if patient and not answered:
+                self._in_vain.add(began, ended)
+            if self._waited.seconds > MOST and not self._over:
+                vain = self._in_vain.seconds
+                self._over = f"waiting for answers took {self._waited.seconds:.0f} s"
+                self._over += f", {vain:.0f} s of them in vain" if vain else ""
+
+    @property
+    def over(self) -> str:
+        """Why no further cases are worth their time, "" if they are."""
+        return self._over
 
     @property
     def grace(self) -> float:
@@ -70,11 +136,22 @@ class Patience:
         with self._lock:
             return self._missed[method] >= CHANCES
 
+    def admit(self, method: str, params: Json, who: object, seconds: float) -> None:
+        """`who` is about to send a request. Raises NotWaitedFor if that is not worth its time, NotAskedAgain."""
+        if self._over and not self._confirming:
+            raise NotWaitedFor(self._over)
+        self.features.admit(method, params, who, TURNS * seconds)
+
     def answered(self, call: Call, seconds: float) -> None:
-        """An answer took so long."""
-        if call.method not in MAY_TAKE_LONG:
+        """An answer took so long, 0 if it was not waited for any more: it may have come only because of what followed.
+
+        The first of a session may have had to wait for the target to start.
+        """
+        if not call.sent.illegal:
+            self.features.returned(call)
+        if call.method not in MAY_TAKE_LONG and call.sent.number > 0:
             with self._lock:
-                self._slowest = max(self._slowest, seconds)
+                self.slowest = max(self.slowest, seconds)
                 self._missed.pop(kind_of(call.method, call.params), None)
 
     def missed(self, call: Call) -> None:
@@ -94,14 +171,18 @@ class Patience:
 
     def renew(self) -> None:
         """What was found is put to the test again: each kind is waited for in full once more, but only once."""
+        self.features.renew()
         with self._lock:
             self._missed.clear()
             self._deaf = 0
             self._chances = 1
+            self._in_vain, self._waited = _Clock(), _Clock()
+            self._over = ""
+            self._confirming = True
 
     def _promising(self, call: Call) -> bool:
         chances = 1 if call.method in MAY_TAKE_LONG else self._chances
         return self._missed[kind_of(call.method, call.params)] < chances
 
     def _short(self, full: float) -> float:
-        return min(full, max(LEAST, GENEROUS * self._slowest))
+        return min(full, max(LEAST, GENEROUS * self.slowest))

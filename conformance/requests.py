@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from conformance.features import feature_of, reports_progress
 from conformance.ledger import KEPT_BYTES, brief
-from conformance.messages import Call, id_key, is_id
+from conformance.messages import Call, id_key, is_id, parse
 from conformance.model import Frame, Json
-from conformance.patience import Patience
+from conformance.patience import NotWaitedFor, Patience
 
 PARSE_ERROR = -32700
 
@@ -26,6 +27,8 @@ class Requests:
         self.waiting: dict[str, Call] = {}
         self.by_exchange: dict[int, Call] = {}
         self.adopted: dict[int, Call] = {}
+        self.stuck = False
+        """Whether the target has let pass the time for an answer, and has answered nothing since."""
         self._large: list[list[Frame]] = []
         self._stray: Frame | None = None
         self._stray_at = 0.0
@@ -73,13 +76,44 @@ class Requests:
             self._large.append(call.answers)
         self.waiting.pop(id_key(call.id), None)
         self._stray = None
+        self.stuck = False
         if len(call.answers) > 1:
             return
         for earlier in self.waiting.values():
             if earlier.lost and not earlier.counted and earlier.sent.number < call.sent.number:
                 earlier.counted = True
                 self.patience.missed(earlier)
-        self.patience.answered(call, frame.at - call.sent.at)
+        self.patience.answered(call, 0.0 if call.lost else frame.at - call.sent.at)
+
+    def guess(self, frame: Frame) -> None:
+        """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""
+        message, readable = parse(frame.data.decode("utf-8", "replace").encode())
+        identifier = message.get("id") if readable and isinstance(message, dict) else None
+        call = self.waiting.get(id_key(identifier)) if is_id(identifier) else None
+        if call is not None and message.keys() & {"result", "error"}:
+            self.answer(call, frame._replace(message=message, case=call.sent.case))
+
+    def lose(self, calls: Collection[Call], hurried: bool, since: float) -> list[Call]:
+        """No answer to `calls` came; those that hang, having been asked at `since` or before. Raises NotWaitedFor.
+
+        That a request was not waited for, in a hurry, proves nothing.
+        """
+        if hurried:
+            for call in calls:
+                call.excused = True
+            first = next(iter(calls))
+            raise NotWaitedFor(f"{first.method}: {first.lost}; it was not waited for, since so much went unanswered")
+        answered = max((other.sent.number for other in self.calls.values() if other.answers), default=-1)
+        had_time = [call for call in calls if call.sent.at <= since]
+        self.stuck |= any(call.sent.number > answered for call in had_time)
+        earliest = min((call.sent.number for call in self.waiting.values()), default=-1)
+        return [
+            call
+            for call in had_time
+            if feature_of(call.method, call.params) is not None
+            and (call.sent.number < answered or call.sent.number == earliest)
+            and not (call.hung or call.excused or call.sent.illegal or reports_progress(call))
+        ]
 
     def lighten(self) -> None:
         """Keep of long answers what is kept of other frames: nobody will ask what they say."""

@@ -9,7 +9,7 @@ from typing import Protocol, Unpack
 from conformance.answers import Answers
 from conformance.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
-from conformance.patience import Patience
+from conformance.patience import GRACE, Patience
 from conformance.requests import Requests
 from conformance.revisions import Revision
 from conformance.trace import Trace
@@ -44,7 +44,8 @@ class Session:
     """Used by one thread; the transport has threads of its own.
 
     `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
-    `slow_tools` are those that took so long that they are not worth another call.
+    `slow_tools` are those that took so long that they are not worth another call. `deaf` says that the sentinel was not
+    answered in time: the server hangs, as far as is known.
     `secrets` are what the target was given and must not tell.
     """
 
@@ -74,7 +75,6 @@ class Session:
         self.spent = False
         """Whether generated frames were sent, so that nobody judges how the session ends."""
         self.deaf = False
-        """Whether the sentinel was not answered in time: the server hangs, as far as is known."""
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began = time.monotonic()
@@ -116,8 +116,8 @@ class Session:
         """Ask the sentinel and wait for its answer, so that all that came before it has been heard."""
         if not (self.opened and self.alive):
             return None
-        call = self.send(*self.sentinel())
-        if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience())):
+        call = self._send(*self.sentinel(), {})
+        if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience(), self.requests.stuck)):
             self.deaf = True
             self.patience.deaf()
         return call
@@ -125,10 +125,8 @@ class Session:
     def sentinel(self) -> tuple[str, Json]:
         """A harmless request: the era's own, or a list that the server declares if that is known to go unanswered."""
         method, params = self.era.sentinel(self)
-        if self.patience.mute(method):
-            lists = [name for name in ("tools", "prompts", "resources") if name in self.capabilities]
-            method, params = next(((f"{name}/list", None) for name in lists), (method, params))
-        return method, params
+        lists = [f"{name}/list" for name in ("tools", "prompts", "resources") if name in self.capabilities]
+        return (lists[0], None) if lists and self.patience.mute(method) else (method, params)
 
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""
@@ -143,8 +141,8 @@ class Session:
         if self.ending is None:
             if self.opened and self.alive:
                 self.era.farewell(self)
-            # Nobody waits for the end of a tool whose result is of no use any more.
-            hurry |= any(call.method in MAY_TAKE_LONG for call in self.pending)
+            # Nobody waits for the end of a tool whose result is of no use any more, nor of a server that hangs.
+            hurry |= self.deaf or self.requests.stuck or any(call.method in MAY_TAKE_LONG for call in self.pending)
             if self.alive and not hurry:
                 self.finish_input()
             for call in self.pending:
@@ -164,7 +162,12 @@ class Session:
         return call
 
     def send(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
-        """Send a request without waiting."""
+        """Send a request without waiting. Raises NotAskedAgain, NotWaitedFor."""
+        if self.opened:
+            self.patience.admit(method, params, self.requests, self.limits.answer)
+        return self._send(method, params, how)
+
+    def _send(self, method: str, params: Json, how: How) -> Call:
         message: dict[str, Json] = {"jsonrpc": "2.0", "id": how["id"] if "id" in how else self.new_id()}
         message["method"] = method
         if not how.get("bare"):
@@ -180,7 +183,7 @@ class Session:
         if params is not None:
             message["params"] = params
         frame = self._write(encode(message), message, how)
-        self.await_exchange(frame.exchange, self.limits.answer)
+        self.await_exchange(frame.exchange, self.patience.hurried(self.limits.answer, self.requests.stuck))
         return frame
 
     def batch(self, messages: list[Json], **how: Unpack[How]) -> list[Call]:
@@ -214,8 +217,10 @@ class Session:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
 
         An answer with a wrong id is taken for that of the only request under way, if the right one does not follow.
+        Raises NotWaitedFor.
         """
-        limit = self.patience.limit(calls, self._patience()) if timeout is None else timeout
+        usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self.opened)
+        limit, hurried = usual if timeout is None else (timeout, False)
         deadline = time.monotonic() + limit
         for call in calls:
             call.lost = ""  # what was given up before may still come
@@ -230,8 +235,21 @@ class Session:
                 continue
             for call in waiting:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
-            return self.ended is not None
-        return True
+            break
+        now = time.monotonic()
+        self.patience.waited(deadline - limit, now, answered=not waiting, patient=timeout is None)
+        if waiting and self.ended is None:
+            for call in self.requests.lose(waiting, hurried, now - self._began - self.limits.answer):
+                self._cancel(call)
+        return not waiting or self.ended is not None
+
+    def _cancel(self, call: Call) -> None:
+        """Give up a call that hangs. What does not end by that either is not asked for again."""
+        self.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+        self.listen(GRACE, until=lambda: bool(call.answers))
+        call.hung = not call.answers and self.alive
+        if call.hung:
+            self.patience.features.silent(call, self.limits.answer)
 
     def _patience(self) -> float:
         """Seconds for an answer. A process that has said nothing yet may still be starting."""
@@ -377,15 +395,7 @@ class Session:
         else:
             self._dispatch(frame)
             if not (readable or unread):
-                self._guess(frame)
-
-    def _guess(self, frame: Frame) -> None:
-        """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""
-        message, readable = parse(frame.data.decode("utf-8", "replace").encode())
-        identifier = message.get("id") if readable and isinstance(message, dict) else None
-        call = self.requests.waiting.get(id_key(identifier)) if is_id(identifier) else None
-        if call is not None and message.keys() & {"result", "error"}:
-            self.requests.answer(call, frame._replace(message=message, case=call.sent.case))
+                self.requests.guess(frame)
 
     def _dispatch(self, frame: Frame) -> None:
         message = frame.message

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from conformance.arguments import Unfillable, candidates, smallest_arguments
+from conformance.messages import Unavailable
 from conformance.model import Json
 from conformance.session import Call, Session
+
+__all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "pick", "take", "walk"]
 
 MAX_PAGES = 200
 
@@ -179,18 +182,18 @@ def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
             continue
         items: list[Json] = []
         count = 0
-        for call, page in walk(session, method, member):
-            items += page
-            count += 1
-            if name not in unread and not (isinstance(call.result, dict) and isinstance(call.result.get(member), list)):
-                unread.append(name)
+        try:
+            for call, page in walk(session, method, member):
+                items += page
+                count += 1
+                result = call.result
+                if name not in unread and not (isinstance(result, dict) and isinstance(result.get(member), list)):
+                    unread.append(name)
+        except Unavailable:  # so much else went unanswered that this was not waited for
+            unread.append(name)
         found[name] = tuple(items)
         pages.append((name, count))
     return Survey(session.capabilities, policy, pages=tuple(pages), unread=tuple(unread), samples=samples, **found)
-
-
-class Unavailable(Exception):
-    """The target has nothing of the kind; the text says what would let the case run."""
 
 
 def _may_be_called(survey: Survey) -> Sequence[Json]:

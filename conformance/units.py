@@ -22,7 +22,7 @@ from conformance.profiles.judge import judge
 from conformance.profiles.rules import Rule
 from conformance.revisions import BY_DATE, Revision
 from conformance.session import NotSpoken, Observer, Session
-from conformance.survey import CallPolicy, Samples, Survey, take
+from conformance.survey import CallPolicy, Samples, Survey, Unavailable, take
 from conformance.time_limit import TimeLimit
 from conformance.transports import REFUSED, StartError
 
@@ -122,6 +122,7 @@ class Stage:
             self.enter(CLOSING)
         self.session.close(self.hurried)
         self._connections.release(self.session)
+        self._connections.patience.features.left(self.session.requests)
         known = self.ledger.mark() if self.lost else None
         for invariant in self._watching:
             try:
@@ -227,8 +228,7 @@ class Workshop:
                 state.ledgers.append(unit.ledger)
         try:
             for case in cases:
-                if keep and self.time_limit.forbids():
-                    unit.leave(case, self.time_limit.reason)
+                if keep and unit.leaves_out(case):
                     continue
                 began = time.monotonic()
                 outcome = unit.play(case)
@@ -291,6 +291,9 @@ class _Unit:
             self._block(case, f"the server could not be reached again: {reason}")
             if not self._opened and not self.workshop.connections.target.command:
                 self.state.gone = str(reason)
+        except Unavailable as reason:
+            for requirement in case.requirements:
+                self.ledger.inconclusive(requirement, str(reason))
         except SuiteError as error:
             self._break(case, f"mcp-conform sent something wrong: {error}")
         except Exception:  # whatever goes wrong in a case is our bug and must not end the run
@@ -300,6 +303,16 @@ class _Unit:
                 other.close()
         stages = others if self.stage is None else [self.stage, *others]
         return next((each.lost for each in stages if each.lost), "")
+
+    def leaves_out(self, case: Case) -> bool:
+        """Whether there is no time left for it, which is written down."""
+        if self.workshop.time_limit.forbids():
+            self._leave(case, self.workshop.time_limit.reason)
+            return True
+        why = self.workshop.connections.patience.over
+        for requirement in case.requirements if why else ():
+            self.ledger.inconclusive(requirement, f"{case.id} was left out: {why}; --only {case.id} plays it")
+        return bool(why)
 
     def _in_vain(self) -> bool:
         """Whether the session that was lost had brought nothing but its opening."""
@@ -350,13 +363,12 @@ class _Unit:
         state = self.state
         return Bench(stage.session, survey, self.ledger, connect, state.spoken, state.startup, fuzzing=state.fuzzing)
 
-    def leave(self, case: Case, why: str) -> None:
-        """Play nothing, and write down why."""
+    def _leave(self, case: Case, why: str) -> None:
         for requirement in case.requirements:
             self.ledger.block(requirement, why)
 
     def _block(self, case: Case, why: str) -> None:
-        self.leave(case, why)
+        self._leave(case, why)
         self.close()
 
     def _break(self, case: Case, why: str) -> None:

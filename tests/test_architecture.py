@@ -31,6 +31,7 @@ LINE = [
     ["transports"],
     ["client_tasks"],
     ["answers", "arguments", "messages", "trace"],
+    ["features"],
     ["patience"],
     ["requests", "watching"],
     ["session"],

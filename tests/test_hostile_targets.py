@@ -37,11 +37,6 @@ NOT_YET = {
         http-events-without-end http-gzip-bomb ids-long long-line pages-of-1-mb-for-ever ten-thousand-tools
         tool-result-of-200-mb
     """,
-    "it takes more than a minute": """
-        answers-after-the-next answers-late calls-take-long closes-its-input drops-every-second-request
-        flood-newlines-end flood-newlines-start hangs-in-tools-call hangs-on-unknown-methods http-session-id-odd
-        stops-itself stops-reading
-    """,
     "the sentence or the status is not the one that is wanted": """
         daemon-at-sigterm hangs-on-bad-json http-daemon nests-without-end
     """,

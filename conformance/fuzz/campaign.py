@@ -11,14 +11,13 @@ from typing import ClassVar, Protocol
 from conformance.fuzz.choices import Choices, Drawn
 from conformance.fuzz.example import DIED, Breach, Example, Reply
 from conformance.fuzz.limits import extreme, tamed
-from conformance.fuzz.partner import VOLLEY, Partner, Tired
+from conformance.fuzz.partner import GIVEN_UP, VOLLEY, Partner, Tired
 from conformance.fuzz.saved import replay
 from conformance.fuzz.shrinking import smallest
+from conformance.messages import parse
 from conformance.model import Finding, Frame, Severity, Tally
 from conformance.probes import Bench
-from conformance.session import NotSpoken
 from conformance.survey import Unavailable
-from conformance.transports import StartError
 
 MOST_RESTARTS = 12
 LEAST_RESTARTS = 4
@@ -140,7 +139,7 @@ class _Player:
                         return
             if waiting:
                 self._volley(waiting)
-        except (Tired, NotSpoken, StartError) as reason:
+        except GIVEN_UP as reason:
             self.note = str(reason)
         finally:
             self.seconds = time.monotonic() - self.began
@@ -157,9 +156,23 @@ class _Player:
 
     def _admitted(self, example: Example) -> bool:
         admits = getattr(self.campaign, "admits", None)
-        return admits is None or admits(example)
+        return (admits is None or admits(example)) and not self._spared(example)
+
+    def _spared(self, example: Example) -> bool:
+        """Whether it asks for a tool or the like that does not return."""
+        spares = self.partner.session.patience.features.spares
+        lines = example.lines(range(example.numbers)) if example.script else [example.data]
+        messages = [parse(line)[0] for line in lines]
+        return any(
+            spares(str(message.get("method")), message.get("params"), example.illegal)
+            for message in messages
+            if isinstance(message, dict)
+        )
 
     def _late(self) -> bool:
+        if over := self.partner.session.patience.over:
+            self.note = over
+            return True
         spent = time.monotonic() - self.began
         if spent < self.bench.fuzzing.seconds:
             return False
@@ -240,7 +253,7 @@ class _Player:
                 tries += 1
                 self.partner.volley(examples)
                 shown += self.partner.death is not None
-        except (Tired, NotSpoken, StartError) as reason:
+        except GIVEN_UP as reason:
             self.note = str(reason)
         ledger = self.bench.ledger
         confirmed = shown >= SHOWN
@@ -282,7 +295,7 @@ class _Player:
         self.partner.most = self.partner.restarts + 4
         try:
             reply = self.partner.alone(small, fresh=True, full=True)
-        except (Tired, NotSpoken, StartError):
+        except GIVEN_UP:
             return example, _at_most_a_warning(again)
         for breach in self._breaches(small, reply):
             if isinstance(breach, Breach) and breach.cause == cause.breach.cause:
@@ -339,7 +352,7 @@ class _Player:
             if not lived and cause.fate == DIED:
                 return cause.breach
             return self._again(cause.example, cause.breach.cause, full=True)
-        except (Tired, NotSpoken, StartError):
+        except GIVEN_UP:
             return None
 
     def _shrunk(self, cause: _Cause) -> Example:
@@ -361,7 +374,7 @@ class _Player:
         """The breach of that cause, if the example shows it, alone."""
         try:
             reply = self.partner.alone(example, fresh=fresh, full=full)
-        except (Tired, NotSpoken, StartError):
+        except GIVEN_UP:
             return None
         for breach in self._breaches(example, reply):
             if isinstance(breach, Breach) and breach.cause == cause:

@@ -9,10 +9,11 @@ from collections import Counter, deque
 from collections.abc import Sequence
 
 from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
-from conformance.messages import MAY_TAKE_LONG, id_key, is_id, parse
+from conformance.messages import MAY_TAKE_LONG, Unavailable, id_key, is_id, parse
 from conformance.model import Finding, Frame, Json
 from conformance.probes import Bench
-from conformance.session import Call, Session
+from conformance.session import Call, NotSpoken, Session
+from conformance.transports import StartError
 
 VOLLEY = 24
 """Examples that are on their way at once over stdio."""
@@ -36,6 +37,10 @@ USUAL = 40
 
 class Tired(Exception):
     """The target was replaced too often; the text says so."""
+
+
+GIVEN_UP = (Tired, NotSpoken, StartError, Unavailable)
+"""What ends a campaign; each says why."""
 
 
 class Partner:
@@ -70,7 +75,8 @@ class Partner:
         """See the class."""
         measured = SLOWER * max(self.slowest, self.bench.startup / 5)
         most = HURRIED if self.hurried else MOST_PATIENCE
-        return min(self.session.limits.answer, most, max(LEAST_PATIENCE, measured))
+        usual = 2 * self.session.patience.slowest
+        return min(self.session.limits.answer, max(most, usual), max(LEAST_PATIENCE, measured, usual))
 
     def unfit(self) -> str:
         """Why generated frames would tell nothing about this target, "" if they would."""
@@ -166,7 +172,8 @@ class Partner:
         # What is answered to the opening, as a notification must not be, shall not pass for an answer to an example.
         sentinel = self.session.send(*self.session.era.sentinel(self.session))
         sentinel.excused = True
-        self.session.wait(sentinel, timeout=min(self.session.limits.answer, MOST_PATIENCE))
+        patience = self.session.patience.hurried(self.session.limits.answer, self.session.deaf)
+        self.session.wait(sentinel, timeout=min(patience, MOST_PATIENCE))
 
     def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
         session = self.session

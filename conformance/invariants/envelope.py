@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from conformance.expect import shorten
+from conformance.features import HUNG, named
 from conformance.invariants.base import Watcher, is_integer, is_number
 from conformance.ledger import Ledger
 from conformance.messages import DEEPEST, Shallow, beyond_us, is_id
@@ -341,6 +342,9 @@ class Envelope(Watcher):
         )
 
     def _unanswered(self, call: Call) -> None:
+        if call.hung:
+            self._broke_hung(call)
+            return
         slow = call.lost.startswith("no answer within")
         if not call.lost or (self._illegal is not None and self._illegal.number <= call.sent.number):
             return  # nothing is said about what a server does after it was sent something wrong
@@ -361,6 +365,17 @@ class Envelope(Watcher):
             expected="exactly one response",
             actual=call.lost,
             frames=(call.sent,),
+        )
+
+    def _broke_hung(self, call: Call) -> None:
+        """A warning: what an author's own code does may take long, and no text says how long."""
+        self.ledger.broke(
+            ONCE,
+            f"{named(call.method, call.params)} did not answer within {self.session.limits.answer:g} s{HUNG}",
+            expected="a response, if only an error that says that it takes too long",
+            actual=call.lost,
+            frames=(call.sent, self._cancellation(call)),
+            ceiling=Severity.WARNING,
         )
 
     def _busy(self, call: Call) -> bool:

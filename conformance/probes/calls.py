@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.eras.stateless import META
+from conformance.features import NotAskedAgain, reports_progress
 from conformance.model import Frame, Json
 from conformance.probes import Bench
 from conformance.session import Call, Session
@@ -35,10 +36,14 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
     tools = named_tools(bench)
     if not tools:
         raise Unavailable(bench.survey.policy.forbids)
-    found = slow = False
+    found = False
+    slow: list[str] = []
     for tool in tools[:MAX_CALLS]:
         if tool["name"] in bench.session.slow_tools:
-            slow = True
+            slow.append(f"{tool['name']!r}")
+            continue
+        if avoided(bench.session, tool):
+            slow.append(f"{tool['name']!r}, which does not return")
             continue
         try:
             params = {"name": tool["name"], "arguments": bench.survey.arguments_for(tool)}
@@ -47,8 +52,13 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
         found = True
         yield tool, params
     if not found:
-        lacking = "has arguments that can be made up" if not slow else "answers within a second or so"
-        raise Unavailable(f"no tool that may be called {lacking}")
+        lacking = "has arguments that can be made up" if not slow else "answers within a second or so: not "
+        raise Unavailable(f"no tool that may be called {lacking}{' nor '.join(slow[:FEW])}")
+
+
+def avoided(session: Session, tool: Json) -> str:
+    """Why a listed tool is not called again, "" if it may be called."""
+    return session.patience.features.avoids("tools/call", {"name": tool.get("name")})
 
 
 def soon(session: Session) -> float:
@@ -66,9 +76,10 @@ def _patience(seconds: float, limit: float) -> float:
 
 
 def call_quickly(session: Session, params: Json) -> Call:
-    """A call that is cancelled if the tool turns out to be slow."""
+    """A call that is cancelled if the tool turns out to be slow. One that never returned so far gets all its time."""
+    known = session.patience.features.returns("tools/call", params)
     call = session.send("tools/call", params)
-    if not session.wait(call, timeout=soon(session)):
+    if not session.wait(call, timeout=soon(session) if known else session.limits.answer):
         session.slow_tools.add(str(params.get("name")))
         cancel(session, call)
     return call
@@ -76,6 +87,7 @@ def call_quickly(session: Session, params: Json) -> Call:
 
 def cancel(session: Session, call: Call) -> None:
     """Cancel a call that is not waited for any longer."""
+    session.patience.features.left(session.requests)
     if session.alive:
         session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
 
@@ -97,7 +109,10 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
         meta: Json = {"progressToken": 700_000 + own if number % 2 else f"mcp-conform-{own}"}
         if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
             meta[META + "logLevel"] = "debug"
-        call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)
+        try:
+            call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)
+        except NotAskedAgain:
+            continue
         if not session.wait(call, timeout=seconds or soon(session)):
             if talkative:
                 _hear_second_progress(bench, call)
@@ -113,11 +128,20 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
                 break
     if not talkative:
         session.wait(*(call for _, call in slow), timeout=late(session))
+    if doubtful := [call for _, call in slow if _may_hang(session, call)]:
+        session.wait(*doubtful, timeout=session.limits.answer)
     for tool, call in slow:
         if call.answers:
             yield tool, call
-        else:
+        elif not call.hung:
             cancel(session, call)
+
+
+def _may_hang(session: Session, call: Call) -> bool:
+    """Whether a slow tool is one of which nothing was ever heard: that is found out once a run."""
+    features = session.patience.features
+    known = features.returns(call.method, call.params) or features.known_silent(call.method, call.params)
+    return not (call.answers or known or reports_progress(call))
 
 
 def _hear_second_progress(bench: Bench, call: Call) -> None:

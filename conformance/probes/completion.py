@@ -13,6 +13,7 @@ from conformance.probes.outcome import (
     INVALID_PARAMS,
     NO_SUCH_METHOD,
     answered,
+    asked_again,
     code_of,
     expect_refusal,
     shown,
@@ -92,6 +93,8 @@ def each(bench: Bench) -> None:
     worked: list[Place] = []
     lost = 0
     for place in places(bench.survey):
+        if not asked_again(bench, METHOD, place.params(), INTERNAL):
+            continue
         call = bench.session.request(METHOD, place.params())
         if not answered(bench, call, INTERNAL):
             lost += 1

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from conformance.expect import shorten
 from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench
-from conformance.probes.outcome import answered, shown
+from conformance.probes.outcome import answered, asked_again, shown
 from conformance.session import Call, Session, encode
 from conformance.survey import LISTS, MAX_PAGES
 
@@ -137,6 +137,8 @@ def look(bench: Bench, uris: list[str]) -> Watch:
     lists = {name: sorted(walk(bench.session, name).keys(name)) for name in declared(bench) if announces(bench, name)}
     contents = {}
     for uri in uris:
+        if not asked_again(bench, "resources/read", {"uri": uri}):
+            continue
         call = bench.session.request("resources/read", {"uri": uri})
         if isinstance(call.result, dict):
             contents[uri] = encode(call.result.get("contents")).decode("utf-8", "replace")

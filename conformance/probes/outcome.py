@@ -51,6 +51,14 @@ def answered(bench: Bench, call: Call, *requirements: str) -> bool:
     return False
 
 
+def asked_again(bench: Bench, method: str, params: Json, *requirements: str) -> bool:
+    """Whether that may be asked for; if it did not return before, that is written down for `requirements`."""
+    why = bench.session.patience.features.avoids(method, params)
+    for requirement in requirements if why else ():
+        bench.ledger.inconclusive(requirement, why)
+    return not why
+
+
 def _misdirected(frame: Frame, call: Call) -> bool:
     """Whether the answer came with the call's id in another JSON type."""
     message = frame.message

@@ -5,7 +5,15 @@ from __future__ import annotations
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
 from conformance.probes.lists import judge_listing, judge_uniqueness
-from conformance.probes.outcome import INTERNAL_ERROR, INVALID_PARAMS, NO_SUCH_METHOD, answered, code_of, shown
+from conformance.probes.outcome import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    NO_SUCH_METHOD,
+    answered,
+    asked_again,
+    code_of,
+    shown,
+)
 from conformance.survey import Unavailable, required_of
 
 MAX_GETS = 10
@@ -40,6 +48,8 @@ def get_each(bench: Bench) -> None:
         raise Unavailable("the server lists no prompt")
     for prompt in prompts[:MAX_GETS]:
         params = {"name": prompt.get("name"), "arguments": bench.survey.prompt_arguments(prompt)}
+        if not asked_again(bench, "prompts/get", params, INTERNAL):
+            continue
         call = bench.session.request("prompts/get", params)
         if not answered(bench, call, INTERNAL):
             continue
@@ -74,7 +84,10 @@ def missing_arguments(bench: Bench) -> None:
     if not strict:
         raise Unavailable("no prompt has a required argument")
     for prompt in strict[:3]:
-        call = bench.session.request("prompts/get", {"name": prompt.get("name"), "arguments": {}})
+        params = {"name": prompt.get("name"), "arguments": {}}
+        if not asked_again(bench, "prompts/get", params, MISSING, VALIDATED):
+            continue
+        call = bench.session.request("prompts/get", params)
         if not answered(bench, call, MISSING, VALIDATED):
             continue
         if call.error is None:

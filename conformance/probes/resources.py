@@ -12,6 +12,7 @@ from conformance.probes.outcome import (
     INVALID_PARAMS,
     NO_SUCH_METHOD,
     answered,
+    asked_again,
     code_of,
     expect_refusal,
     shown,
@@ -56,7 +57,9 @@ def read_each(bench: Bench) -> None:
     listed = bench.survey.readable
     if not listed:
         raise Unavailable("the server lists no resource")
-    calls = [bench.session.request("resources/read", {"uri": uri}) for uri in listed[:MAX_READS]]
+    wanted = [{"uri": uri} for uri in listed[:MAX_READS]]
+    wanted = [params for params in wanted if asked_again(bench, "resources/read", params, READABLE, INTERNAL)]
+    calls = [bench.session.request("resources/read", params) for params in wanted]
     calls = [call for call in calls if answered(bench, call, READABLE, INTERNAL)]
     for call in calls:
         _judge_failure(bench, call)

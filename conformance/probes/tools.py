@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.model import Json, Severity
 from conformance.probes import Bench, probe
-from conformance.probes.calls import FEW, call_each, call_quickly, callable_tools, named_tools
+from conformance.probes.calls import FEW, avoided, call_each, call_quickly, callable_tools, named_tools
 from conformance.probes.lists import (
     judge_independence,
     judge_listing,
@@ -168,6 +168,10 @@ def missing_arguments(bench: Bench) -> None:
         if not (isinstance(required, list) and required) or tried == FEW:
             continue
         tried += 1
+        if why := avoided(bench.session, tool):
+            for requirement in (VALIDATED, INPUT_ERROR):
+                bench.ledger.inconclusive(requirement, why)
+            continue
         call = bench.session.request("tools/call", {"name": tool.get("name"), "arguments": {}})
         if answered(bench, call, VALIDATED, INPUT_ERROR):
             _judge_validation(bench, tool, call)

@@ -6,10 +6,11 @@ import json
 import struct
 from itertools import repeat
 
-from conformance.reference.call import Call
+from conformance.reference.call import Call, Cancelled
 from conformance.reference.faults.base import (
     LISTS,
     Fault,
+    around,
     drop,
     on_error,
     on_notification,
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from conformance.reference.call import Channel
+    from conformance.reference.faults.base import Apply, Proceed
     from conformance.reference.peer import Peer
     from conformance.reference.server import Server
 
+ONCE = "jsonrpc/every-request-answered-once"
+STDIO = {"transports": "stdio"}
 TEMPLATES = "resources/templates-list-available resources/templates-list-shape pagination/cursor-accepted"
 TEMPLATES += " jsonrpc/every-request-answered-once jsonrpc/valid-messages"
 
@@ -89,7 +93,36 @@ def _notification_with_id(message: Message, call: Call | None) -> None:
     message["id"] = None
 
 
+def _never(method: str, member: str, value: str) -> Apply:
+    """Requests of the method whose params name that are heard, and never answered."""
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        if call.method == method and isinstance(call.params, dict) and value in str(call.params.get(member)):
+            raise Cancelled
+        return proceed(call)
+
+    return around(serve)
+
+
 FAULTS = (
+    Fault(
+        "tool-never-returns", ONCE, "the tool version never returns", _never("tools/call", "name", "version"), **STDIO
+    ),
+    Fault(
+        "resource-never-returns",
+        ONCE,
+        "one of the resources is never read to the end",
+        _never("resources/read", "uri", "counter"),
+        **STDIO,
+    ),
+    Fault("prompt-never-returns", ONCE, "a prompt never comes", _never("prompts/get", "name", "simple"), **STDIO),
+    Fault(
+        "completion-never-returns",
+        ONCE,
+        "the variables of templates are never completed",
+        _never("completion/complete", "ref", "ref/resource"),
+        **STDIO,
+    ),
     Fault(
         "message-of-no-kind",
         "jsonrpc/valid-messages transport-stdio/stdout-only-messages",

@@ -1,0 +1,214 @@
+"""Waiting: silence is learned and paid for once, what does not return is named, and who is only slow is not blamed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.eras import era_of
+from conformance.features import Features, NotAskedAgain, named
+from conformance.invariants import load_invariants
+from conformance.ledger import Ledger
+from conformance.messages import Call
+from conformance.model import Frame, Json, Limits
+from conformance.patience import IN_VAIN, LEAST, NotWaitedFor, Patience
+from conformance.revisions import BY_DATE
+from conformance.session import Session
+from conformance.transports.memory import MemoryTransport
+
+SERVER = Path(__file__).resolve().parent / "servers" / "waiting.py"
+ONCE = "jsonrpc/every-request-answered-once"
+REVISION = BY_DATE["2025-11-25"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """The outcome of a run of the command line, and what the server was asked for."""
+
+    status: int
+    printed: str
+    report: dict[str, Any]
+    asked: list[list[str]]
+
+    @property
+    def judged(self) -> list[dict[str, Any]]:
+        """All verdicts."""
+        return [judged for run in self.report["runs"] for judged in run["verdicts"]]
+
+    @property
+    def findings(self) -> list[tuple[str, str, str]]:
+        """Severity, requirement and message of all but advice."""
+        failed = [judged for judged in self.judged if judged["severity"] in ("violation", "warning")]
+        return [(j["severity"], j["requirement"], f["message"]) for j in failed for f in j["findings"]]
+
+
+def run(mode: str, folder: Path, *options: str) -> Said:
+    """A run against the server in that mode."""
+    file = folder / "report.json"
+    words = [sys.executable, "-m", "conformance", "--server", f"{sys.executable} {SERVER} {mode} {folder}"]
+    words += ["--json", str(file), "--revision", "2025-11-25", *options]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    asked = [json.loads(line) for line in (folder / "asked").read_text().splitlines()]
+    return Said(done.returncode, done.stdout + done.stderr, json.loads(file.read_text()), asked)
+
+
+HANGING = {
+    "tool": ("tools/call", "echo", "tool 'echo'", ("tools", "content", "json-schema")),
+    "resource": ("resources/read", "note://first", "resource 'note://first'", ("resources", "content")),
+    "prompt": ("prompts/get", "greet", "prompt 'greet'", ("prompts", "content")),
+    "completion": ("completion/complete", "note://{name}", "completion for", ("completion",)),
+}
+
+
+@pytest.mark.parametrize("mode", HANGING)
+def test_what_does_not_return_is_named_in_a_warning_and_not_asked_for_again(mode: str, tmp_path: Path) -> None:
+    method, name, shown, areas = HANGING[mode]
+    only = [word for area in areas for word in ("--only", area)]
+    said = run(mode, tmp_path, *only, "--only", ONCE, "--timeout", "2", "--fuzz", "5", "--fuzz-time", "2")
+    assert said.status == 0, said.printed
+    ((severity, requirement, message),) = said.findings
+    assert (severity, requirement) == ("warning", ONCE)
+    assert shown in message and message.endswith("did not answer within 2 s, nor after it was cancelled")
+    asked = [each for each in said.asked if each[0] == method and name in each[1]]
+    assert len(asked) <= 3, asked  # once, once more to confirm it, and at most once by a campaign
+
+
+def test_what_was_not_asked_for_again_is_named_with_the_reason(tmp_path: Path) -> None:
+    said = run(
+        "prompt", tmp_path, "--only", "prompts/get-each", "--only", "prompts/missing-arguments", "--timeout", "2"
+    )
+    reasons = {judged["requirement"]: judged["reason"] for judged in said.judged}
+    why = "prompt 'greet' was not called again: it did not answer within 2 s, nor after it was cancelled"
+    assert reasons["prompts/arguments-validated"] == why
+    assert why in said.printed
+
+
+@pytest.mark.parametrize(
+    ("mode", "only"),
+    [
+        ("everything-late", ("tools/list", "tools/call-each", "jsonrpc/unknown-method")),
+        ("first-late", ("tools/list", "prompts/get-each")),
+        ("tool-late", ("tools/list", "tools/call-each", "tools/missing-arguments", "tools/in-flight")),
+    ],
+)
+def test_who_is_only_slow_is_not_blamed(mode: str, only: tuple[str, ...], tmp_path: Path) -> None:
+    said = run(mode, tmp_path, *(word for case in only for word in ("--only", case)), "--fuzz", "0")
+    assert said.status == 0, said.printed
+    assert said.findings == []
+
+
+def test_a_tool_that_tells_of_its_progress_does_not_hang_however_long_it_takes(tmp_path: Path) -> None:
+    said = run("tool-reports", tmp_path, "--only", "tools", "--only", "progress", "--timeout", "2", "--fuzz", "0")
+    assert [message for _, _, message in said.findings if "echo" in message] == []
+
+
+def session(answer: Callable[[Json], Iterable[Json]], ledger: Ledger | None = None) -> Session:
+    """An open session with a server in memory; `answer` gives the responses to all requests after initialize."""
+
+    def respond(line: bytes) -> Iterable[bytes]:
+        message = json.loads(line)
+        if message.get("method") == "initialize":
+            result = {"protocolVersion": REVISION.date, "capabilities": {"tools": {}}, "serverInfo": {"name": "x"}}
+            yield json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
+        elif "id" in message:
+            for reply in answer(message):
+                yield json.dumps({"jsonrpc": "2.0", **reply}).encode()
+
+    limits = Limits(answer=1.0, start=1.0)
+    opened = Session(MemoryTransport(respond), era_of(REVISION), REVISION, limits=limits)
+    if ledger is not None:
+        opened.observers += [invariant(opened, ledger) for invariant in load_invariants()]
+    opened.open()
+    return opened
+
+
+def test_after_silence_the_next_request_is_not_waited_for_in_full_and_its_silence_blames_nobody() -> None:
+    ledger = Ledger()
+    mute = session(lambda asked: [], ledger)
+    assert mute.request("ping").lost == "no answer within 1 s"
+    with pytest.raises(NotWaitedFor, match=r"tools/list: no answer within 0\.5 s"):
+        mute.request("tools/list")
+    mute.close()
+    for observer in mute.observers:
+        getattr(observer, "finish", lambda: None)()
+    assert [finding.message for finding in ledger.findings if finding.requirement == ONCE] == ["ping is not answered"]
+
+
+def test_once_something_is_answered_the_next_request_is_waited_for_in_full() -> None:
+    some = session(lambda asked: [{"id": asked["id"], "result": {}}] if asked["method"] == "ping" else [])
+    for method in ("tools/list", "prompts/list"):
+        assert some.request(method).lost == "no answer within 1 s"
+        some.hear_out()
+    assert not some.deaf
+
+
+def test_what_a_run_waits_in_vain_is_bounded_whatever_goes_unanswered() -> None:
+    patience = Patience()
+    assert patience.hurried(10.0, stuck=False) == 10.0
+    patience.waited(0.0, IN_VAIN * 10.0 + 1.0, answered=False, patient=True)
+    assert patience.hurried(10.0, stuck=False) == LEAST
+    patience.renew()
+    assert patience.hurried(10.0, stuck=False) == 10.0
+
+
+def test_a_run_of_nothing_but_slow_answers_is_over_at_some_time_and_says_why() -> None:
+    patience = Patience()
+    patience.waited(0.0, 20.0, answered=True, patient=True)
+    patience.waited(1.0, 21.0, answered=True, patient=True)
+    assert patience.over == ""  # most of it at the same time
+    patience.waited(30.0, 45.0, answered=True, patient=True)
+    assert "waiting for answers took" in patience.over
+    with pytest.raises(NotWaitedFor):
+        patience.admit("tools/list", None, object(), 1.0)
+
+
+def call(name: str, method: str = "tools/call", **more: Json) -> Call:
+    """A request for something by name."""
+    params = {"name": name, **more}
+    return Call(1, method, params, Frame(0, "us", "stdin", 0.0, b""))
+
+
+def test_what_was_silent_is_asked_again_only_by_who_wants_to_hear_of_its_progress() -> None:
+    features, me = Features(), object()
+    features.admit("tools/call", {"name": "slow"}, me, 1.0)
+    features.silent(call("slow"), 10.0)
+    with pytest.raises(NotAskedAgain, match="tool 'slow' was not called again: it did not answer within 10 s"):
+        features.admit("tools/call", {"name": "slow"}, me, 1.0)
+    talkative = {"name": "slow", "_meta": {"progressToken": 1}}
+    features.admit("tools/call", talkative, me, 1.0)
+    features.silent(call("slow", _meta={"progressToken": 1}), 10.0)
+    with pytest.raises(NotAskedAgain):
+        features.admit("tools/call", talkative, me, 1.0)
+    features.admit("tools/call", {"name": "other"}, me, 1.0)
+
+
+def test_what_has_not_returned_yet_is_asked_by_one_session_at_a_time() -> None:
+    features, one, other = Features(), object(), object()
+    features.admit("tools/call", {"name": "slow"}, one, 1.0)
+    features.admit("tools/call", {"name": "slow"}, one, 1.0)
+    assert features.spares("tools/call", {"name": "slow"}, illegal=False)
+    features.admit("tools/call", {"name": "slow"}, other, 0.0)  # who has waited long enough asks
+    features.returned(call("slow"))
+    assert not features.spares("tools/call", {"name": "slow"}, illegal=False)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "expected"),
+    [
+        ("tools/call", {"name": "a"}, "tool 'a'"),
+        ("resources/read", {"uri": "a://b"}, "resource 'a://b'"),
+        ("prompts/get", {"name": 3}, "prompt 3"),
+        ("tools/call", {"name": "x" * 500}, "tool '" + "x" * 99 + "…"),
+        ("tools/call", ["a"], "tools/call"),
+        ("ping", None, "ping"),
+    ],
+)
+def test_what_a_request_asks_for_has_a_name_for_people(method: str, params: Json, expected: str) -> None:
+    assert named(method, params) == expected
