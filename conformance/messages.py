@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
+from conformance.ledger import cost
 from conformance.model import Frame, Json
 from conformance.schema_bounds import deeper
 
@@ -31,9 +32,7 @@ class How(TypedDict, total=False):
 
 
 ROOM = 2 * 1024 * 1024
-"""Bytes of notifications that are kept for one call: a flood of them must not fill our memory."""
-AT_LEAST = 200
-"""Bytes that each notification counts for, however short it is."""
+"""Bytes that notifications take which are kept for one call: a flood of them must not fill our memory."""
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +59,7 @@ class Call:
     def hear(self, notification: Frame) -> None:
         """A notification came while the call was under way."""
         if self.room > 0:
-            self.room -= max(AT_LEAST, len(notification.data))
+            self.room -= cost(notification)
             self.notifications.append(notification)
 
     @property

@@ -23,8 +23,8 @@ MAX_LATE = 16 * 1024 * 1024
 """Bytes of output kept while a server is being ended."""
 EACH = 400
 """Bytes that each line costs us beside its own."""
-MAX_QUEUED = 64 * 1024 * 1024
-"""Bytes that wait for a server to read them; what is to be written beyond that is dropped."""
+MAX_QUEUED = 4 * 1024 * 1024
+"""Bytes that wait for a server to read them, EACH for each message included; what comes after that is dropped."""
 SETTLE = 0.5
 """Seconds without output after which what still holds the stdout of a dead server counts as silent."""
 
@@ -96,8 +96,9 @@ class StdioTransport:
             left = memoryview(data)
             if not self._writing:
                 left = self._write_some(left)
-            if left and self._queued + len(left) <= MAX_QUEUED:
-                self._queued += len(left)
+            # The rest of a message must not be lost while there is nothing else: half of one would be left.
+            if left and (not self._queue or self._queued + len(left) + EACH <= MAX_QUEUED):
+                self._queued += len(left) + EACH
                 self._queue.append(left)
                 if not self._writing:
                     self._writing = True
@@ -186,6 +187,8 @@ class StdioTransport:
                     self._queued -= len(first) - len(left)
                     if left:
                         self._queue.appendleft(left)
+                    else:
+                        self._queued -= EACH
                 if not self._queue:
                     self._writing = False
                     self._changed.notify_all()
