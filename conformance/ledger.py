@@ -30,6 +30,11 @@ def brief(frame: Frame) -> Frame:
     return frame._replace(data=frame.data[:KEPT_BYTES], message=None)
 
 
+def curtailed(frame: Frame) -> Frame:
+    """The frame with all that it says, but with the beginning only of the bytes that said it, if they are many."""
+    return frame if len(frame.data) <= KEPT_BYTES else frame._replace(data=frame.data[:KEPT_BYTES])
+
+
 EACH, EACH_PART = 500, 110
 """Bytes of our memory that a frame takes, and each value in its message, beside their text."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
+from conformance.budget import MESSAGES
 from conformance.ledger import cost
 from conformance.model import Frame, Json
 from conformance.schema_bounds import deeper
@@ -39,9 +41,10 @@ ROOM = 2 * 1024 * 1024
 class Call:
     """One request of ours and what came of it.
 
-    `lost` says why no answer can come any more, "" while one can. `answers` are all responses with its id, so a
-    second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM bytes of
-    them.
+    `lost` says why no answer can come any more, "" while one can; `unread` that one has come and was too large.
+    `awaited` means that nobody asks what the answer says, only whether it comes. `answers` are all responses with its
+    id, so a second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM
+    bytes of them.
     """
 
     id: Json
@@ -54,6 +57,8 @@ class Call:
     lost: str = ""
     excused: bool = False
     counted: bool = False
+    unread: bool = False
+    awaited: bool = False
     room: int = ROOM
 
     def hear(self, notification: Frame) -> None:
@@ -94,6 +99,19 @@ class Call:
         return bool(self.answers) or bool(self.lost)
 
 
+class NotSpoken(Exception):
+    """The target does not speak the revision; `offered` is the one it named instead, if any."""
+
+    def __init__(self, reason: str, offered: str = "", call: Call | None = None) -> None:
+        super().__init__(reason)
+        self.offered = offered
+        self.call = call
+
+
+class Unread(NotSpoken):
+    """The answer to `call` came and is too large to be read, so that what it shows is open; one sentence."""
+
+
 class Observer(Protocol):
     """Sees every frame of a session, in order, though not at once: see `Session.judge`."""
 
@@ -104,13 +122,8 @@ class Observer(Protocol):
         """The target sent `frame`; `call` is the request it answers."""
 
 
-class NotSpoken(Exception):
-    """The target does not speak the revision; `offered` is the one it named instead, if any."""
-
-    def __init__(self, reason: str, offered: str = "", call: Call | None = None) -> None:
-        super().__init__(reason)
-        self.offered = offered
-        self.call = call
+LONG_ID = 1000
+"""Characters of an id; of a longer one a digest is kept."""
 
 
 def id_key(identifier: Json) -> str:
@@ -118,6 +131,9 @@ def id_key(identifier: Json) -> str:
     if type(identifier) is int:
         return str(identifier)
     if isinstance(identifier, str):
+        if len(identifier) > LONG_ID:
+            digest = hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()
+            identifier = f"{identifier[:40]}… {len(identifier)} characters, {digest}"
         return f'"{identifier}"'
     if isinstance(identifier, float) and identifier.is_integer():
         identifier = int(identifier)
@@ -132,7 +148,20 @@ MOST_PARTS = 500_000
 """Objects, arrays and elements of one message: they take a hundred megabytes or so."""
 
 
-class Shallow(dict[str, Json]):
+class Counted(dict[str, Json]):
+    """A large message; `size` counts for as long as somebody has it."""
+
+    size = 0
+
+    def __del__(self) -> None:
+        if self.size:
+            MESSAGES.give(self.size)
+
+    def __reduce__(self) -> tuple[type[dict[str, Json]], tuple[dict[str, Json]]]:
+        return dict, (dict(self),)
+
+
+class Shallow(Counted):
     """A message as far as it is read, of which the depths are left out."""
 
 

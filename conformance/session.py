@@ -10,6 +10,7 @@ from conformance.answers import Answers
 from conformance.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
 from conformance.patience import Patience
+from conformance.reading import HUGE, LARGE, ONE_AT_A_TIME, read
 from conformance.requests import Requests
 from conformance.revisions import Revision
 from conformance.trace import Trace
@@ -115,6 +116,7 @@ class Session:
         if not (self.opened and self.alive):
             return None
         call = self.send(*self.sentinel())
+        call.awaited = True
         if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience())):
             self.deaf = True
             self.patience.deaf()
@@ -211,12 +213,13 @@ class Session:
     def wait(self, *calls: Call, timeout: float | None = None) -> bool:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
 
-        An answer with a wrong id is taken for that of the only request under way, if the right one does not follow.
+        Raises Unread if an answer may have come that is too large to be read. An answer with a wrong id is taken for
+        that of the only request under way, if the right one does not follow.
         """
         limit = self.patience.limit(calls, self._patience()) if timeout is None else timeout
         deadline = time.monotonic() + limit
         for call in calls:
-            call.lost = ""  # what was given up before may still come
+            call.lost = call.lost if call.unread else ""  # what was given up before may still come
         while waiting := [call for call in calls if not call.done]:
             left = deadline - time.monotonic()
             due = self.requests.due
@@ -228,7 +231,11 @@ class Session:
                 continue
             for call in waiting:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
+            if self.ended is None and len(self.transport.unfinished()) >= LARGE:
+                self.requests.not_over(waiting)
+            self.requests.check_read(waiting)
             return self.ended is not None
+        self.requests.check_read(calls)
         return True
 
     def _patience(self) -> float:
@@ -338,19 +345,19 @@ class Session:
             self._hear(event)
         elif isinstance(event, Ended):
             if event.partial:
-                self._hear(Arrival("stdout", event.partial, event.at))
+                self._hear(Arrival("stdout", event.partial, event.at, omitted=event.omitted))
             if event.exchange is None:
                 self.ended = self.ended or event
                 return
             self._awaited.discard(event.exchange)
             if (asked := self.requests.by_exchange.pop(event.exchange, None)) is not None and not asked.done:
-                asked.lost = event.reason or "the HTTP answer held no response"
+                asked.lost, asked.unread = event.reason or "the HTTP answer held no response", event.unread
             self._take(event.then)
 
     def _hear(self, arrival: Arrival) -> None:
         self._heard = True
-        unread = arrival.omitted or arrival.channel == "head"
-        message, readable = (None, False) if unread else parse(arrival.data)
+        head = arrival.channel == "head"
+        message, readable, unread = (None, False, "") if head else read(arrival.data, arrival.omitted)
         frame = Frame(
             number=self.trace.position,
             origin="target",
@@ -363,6 +370,7 @@ class Session:
             exchange=arrival.exchange,
             status=arrival.status,
             headers=arrival.headers,
+            unread=unread,
         )
         if arrival.exchange is not None and (asked := self.requests.by_exchange.get(arrival.exchange)) is not None:
             frame = frame._replace(case=asked.sent.case)
@@ -374,8 +382,13 @@ class Session:
                 self._dispatch(frame._replace(message=element, part=part, number=self.trace.position))
         else:
             self._dispatch(frame)
-            if not (readable or unread):
+            if unread:
+                self.requests.not_read(frame)
+            elif not (readable or head) and len(frame.data) < HUGE:
                 self._guess(frame)
+        if len(frame.data) >= HUGE:
+            with ONE_AT_A_TIME:
+                self.judge()
 
     def _guess(self, frame: Frame) -> None:
         """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""

@@ -14,6 +14,7 @@ from conformance.connections import Connections
 from conformance.invariants import Invariant
 from conformance.invariants.wire import SuiteError
 from conformance.ledger import History, Ledger
+from conformance.messages import Unread
 from conformance.model import Finding, Fuzzing, Json
 from conformance.player import play
 from conformance.probes import Bench, Probe
@@ -278,6 +279,9 @@ class _Unit:
             if case.isolation == "shared":
                 stage.session.hear_out()
             stage.session.judge()
+        except Unread as reason:
+            for requirement in case.requirements:
+                self.ledger.inconclusive(requirement, str(reason))
         except (NotSpoken, StartError) as reason:
             self._block(case, f"the server could not be reached again: {reason}")
             if not self._opened and not self.workshop.connections.target.command:

@@ -21,7 +21,7 @@ LINE = [
     ["transports"],
     ["client_tasks"],
     ["answers", "arguments", "messages", "trace"],
-    ["patience"],
+    ["patience", "reading"],
     ["requests", "watching"],
     ["session"],
     ["eras", "survey"],
