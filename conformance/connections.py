@@ -139,6 +139,11 @@ class Connections:
             self._open.discard(session.transport)
             self.requests += len(session.calls)
 
+    def forget(self, session: Session) -> None:
+        """The session is closed, by whomever."""
+        with self._lock:
+            self._open.discard(session.transport)
+
     def refuse(self) -> None:
         """Begin no session from now on; those that are open go on."""
         with self._lock:

@@ -71,7 +71,7 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
         took = stage.open()
     except NotSpoken as reason:
         call = reason.call
-        silent = call is None or (not call.answers and (call.head is None or call.head.status is None))
+        silent = call is None or (not (call.answers or call.unread) and (call.head is None or call.head.status is None))
         judged = judge_refusal(stage, reason)
         lost = call.lost + _circumstances(stage) if silent and call is not None else ""
         why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
@@ -115,7 +115,10 @@ def _modern_without_discover(stage: Stage, refused: Call) -> bool:
     """A server that refuses server/discover and serves another request of the stateless era lacks what it must have."""
     if refused.error is None:
         return False
-    call = stage.session.request("tools/list")
+    try:
+        call = stage.session.request("tools/list")
+    except NotSpoken:  # its answer is too large to be read
+        return False
     call.excused = True
     if not _is_modern(call):
         return False

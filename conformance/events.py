@@ -18,7 +18,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A remark about the client configuration; one line."""
+    """A remark about the client configuration, or about what was not read; one line."""
 
     text: str
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+from conformance.budget import HISTORIES
 from conformance.model import Finding, Frame, Kind, Severity, Tally
 
 MAX_FINDINGS_EACH = 5
@@ -27,6 +28,43 @@ def brief(frame: Frame) -> Frame:
     if len(frame.data) <= KEPT_BYTES:
         return frame
     return frame._replace(data=frame.data[:KEPT_BYTES], message=None)
+
+
+def curtailed(frame: Frame) -> Frame:
+    """The frame with all that it says, but with the beginning only of the bytes that said it, if they are many."""
+    return frame if len(frame.data) <= KEPT_BYTES else frame._replace(data=frame.data[:KEPT_BYTES])
+
+
+EACH, EACH_PART = 500, 110
+"""Bytes of our memory that a frame takes, and each value in its message, beside their text."""
+
+
+def parts_of(data: bytes) -> int:
+    """How many values JSON has, or more: commas and brackets in strings are counted too."""
+    return data.count(b",") + data.count(b"{") + data.count(b"[")
+
+
+def cost(frame: Frame) -> int:
+    """Bytes of our memory that a frame takes, roughly."""
+    data = frame.data
+    if frame.message is None:
+        return EACH + len(data)
+    return EACH + 2 * len(data) + EACH_PART * parts_of(data)
+
+
+class History:
+    """What was said in a session that is over: its frames, or none if there is no room for them."""
+
+    __slots__ = ("_cost", "frames")
+
+    def __init__(self, frames: Iterable[Frame]) -> None:
+        self.frames = tuple(frames)
+        self._cost = sum(map(cost, self.frames))
+        if not HISTORIES.take(self._cost):
+            self.frames, self._cost = (), 0
+
+    def __del__(self) -> None:
+        HISTORIES.give(self._cost)
 
 
 class Mark(NamedTuple):
@@ -52,7 +90,7 @@ class Ledger:
         self.blocked: dict[str, str] = {}
         self.absent: dict[str, str] = {}
         self.broken: dict[str, str] = {}
-        self.histories: list[tuple[Frame, ...]] = []
+        self.histories: list[History] = []
         self.tallies: list[Tally] = []
         self.flaky: list[Finding] = []
         self.sessions: list[list[str]] = []
@@ -195,9 +233,9 @@ class Ledger:
         """All that was said in the session up to the last frame that proves `finding`, as far as it was kept."""
         if finding.frames:
             last = finding.frames[-1]
-            for history in self.histories:
-                if any((f.number, f.at, f.origin) == (last.number, last.at, last.origin) for f in history):
-                    return tuple(frame for frame in history if frame.number <= last.number)
+            for frames in (history.frames for history in self.histories):
+                if any((f.number, f.at, f.origin) == (last.number, last.at, last.origin) for f in frames):
+                    return tuple(frame for frame in frames if frame.number <= last.number)
         return finding.frames
 
     def merge(self, other: Ledger) -> None:

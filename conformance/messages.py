@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -10,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
+from conformance.budget import MESSAGES
+from conformance.ledger import cost
 from conformance.model import Frame, Json
 from conformance.schema_bounds import deeper
 
@@ -31,18 +34,18 @@ class How(TypedDict, total=False):
 
 
 ROOM = 2 * 1024 * 1024
-"""Bytes of notifications that are kept for one call: a flood of them must not fill our memory."""
-AT_LEAST = 200
-"""Bytes that each notification counts for, however short it is."""
+"""Bytes that notifications take which are kept for one call: a flood of them must not fill our memory."""
 
 
 @dataclass(slots=True, eq=False)
 class Call:
     """One request of ours and what came of it.
 
-    `lost` says why no answer can come any more, "" while one can. `answers` are all responses with its id, so a
-    second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM bytes of
-    them. `hung` says that no answer came in all the time that there is for one, nor when the call was cancelled.
+    `lost` says why no answer can come any more, "" while one can; `unread` that one has come and was too large.
+    `awaited` means that nobody asks what the answer says, only whether it comes. `answers` are all responses with its
+    id, so a second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM
+    bytes of them. `hung` says that no answer came in all the time that there is for one, nor when the call was
+    cancelled.
     """
 
     id: Json
@@ -56,12 +59,14 @@ class Call:
     excused: bool = False
     counted: bool = False
     hung: bool = False
+    unread: bool = False
+    awaited: bool = False
     room: int = ROOM
 
     def hear(self, notification: Frame) -> None:
         """A notification came while the call was under way."""
         if self.room > 0:
-            self.room -= max(AT_LEAST, len(notification.data))
+            self.room -= cost(notification)
             self.notifications.append(notification)
 
     @property
@@ -96,6 +101,19 @@ class Call:
         return bool(self.answers) or bool(self.lost)
 
 
+class NotSpoken(Exception):
+    """The target does not speak the revision; `offered` is the one it named instead, if any."""
+
+    def __init__(self, reason: str, offered: str = "", call: Call | None = None) -> None:
+        super().__init__(reason)
+        self.offered = offered
+        self.call = call
+
+
+class Unread(NotSpoken):
+    """The answer to `call` came and is too large to be read, so that what it shows is open; one sentence."""
+
+
 class Observer(Protocol):
     """Sees every frame of a session, in order, though not at once: see `Session.judge`."""
 
@@ -110,13 +128,8 @@ class Unavailable(Exception):
     """What a case needs of the target is not to be had; the text says what would let the case run."""
 
 
-class NotSpoken(Exception):
-    """The target does not speak the revision; `offered` is the one it named instead, if any."""
-
-    def __init__(self, reason: str, offered: str = "", call: Call | None = None) -> None:
-        super().__init__(reason)
-        self.offered = offered
-        self.call = call
+LONG_ID = 1000
+"""Characters of an id; of a longer one a digest is kept."""
 
 
 def id_key(identifier: Json) -> str:
@@ -124,6 +137,9 @@ def id_key(identifier: Json) -> str:
     if type(identifier) is int:
         return str(identifier)
     if isinstance(identifier, str):
+        if len(identifier) > LONG_ID:
+            digest = hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()
+            identifier = f"{identifier[:40]}… {len(identifier)} characters, {digest}"
         return f'"{identifier}"'
     if isinstance(identifier, float) and identifier.is_integer():
         identifier = int(identifier)
@@ -138,7 +154,20 @@ MOST_PARTS = 500_000
 """Objects, arrays and elements of one message: they take a hundred megabytes or so."""
 
 
-class Shallow(dict[str, Json]):
+class Counted(dict[str, Json]):
+    """A large message; `size` counts for as long as somebody has it."""
+
+    size = 0
+
+    def __del__(self) -> None:
+        if self.size:
+            MESSAGES.give(self.size)
+
+    def __reduce__(self) -> tuple[type[dict[str, Json]], tuple[dict[str, Json]]]:
+        return dict, (dict(self),)
+
+
+class Shallow(Counted):
     """A message as far as it is read, of which the depths are left out."""
 
 

@@ -162,9 +162,10 @@ class Frame(NamedTuple):
     """One message as it went over the wire. A tuple, because two are made for each request.
 
     `at` is in seconds since the session began. `data` are the bytes without the framing (no newline, no `data:`).
-    `message` is the parsed JSON; it means nothing unless `readable`. An array of messages is followed by one
-    frame for each element, numbered by `part`. `illegal` marks what we sent wrong on purpose. `case` names
-    the case during which it was sent, or whose request it answers. `exchange`, `status` and `headers` are HTTP's.
+    `message` is the parsed JSON; it means nothing unless `readable`. `unread` says why what may be a message was not
+    read. An array of messages is followed by one frame for each element, numbered by `part`. `illegal` marks what we
+    sent wrong on purpose. `case` names the case during which it was sent, or whose request it answers. `exchange`,
+    `status` and `headers` are HTTP's.
     """
 
     number: int
@@ -180,6 +181,7 @@ class Frame(NamedTuple):
     exchange: int | None = None
     status: int | None = None
     headers: Mapping[str, str] = MappingProxyType({})
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
 import time
 from collections.abc import Collection, Iterable
 
 from conformance.features import feature_of, reports_progress
-from conformance.ledger import KEPT_BYTES, brief
-from conformance.messages import Call, id_key, is_id, parse
+from conformance.ledger import KEPT_BYTES, brief, curtailed
+from conformance.messages import Call, Unread, id_key, is_id, parse
 from conformance.model import Frame, Json
 from conformance.patience import NotWaitedFor, Patience
 
 PARSE_ERROR = -32700
+MOST_ANSWERS = 10
+"""Answers to one request that are kept."""
+_ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,30})')
 
 
 class Requests:
     """All requests of ours, by `id_key`; `waiting` are those without an answer.
 
     A response whose id is that of no request under way may be the answer to the only one that is. It is taken for that
-    if the right answer does not follow at once; `adopted` has these frames by their number.
+    if the right answer does not follow at once; `adopted` has these frames by their number. `unread` is the last
+    message that was too large to be read, if it may answer any of them.
     """
 
     def __init__(self) -> None:
@@ -29,6 +36,7 @@ class Requests:
         self.adopted: dict[int, Call] = {}
         self.stuck = False
         """Whether the target has let pass the time for an answer, and has answered nothing since."""
+        self.unread: Frame | None = None
         self._large: list[list[Frame]] = []
         self._stray: Frame | None = None
         self._stray_at = 0.0
@@ -71,7 +79,8 @@ class Requests:
 
     def answer(self, call: Call, frame: Frame) -> None:
         """Enter a response to `call`, and learn from how long it took and what it overtook."""
-        call.answers.append(frame)
+        if len(call.answers) < MOST_ANSWERS:
+            call.answers.append(brief(frame) if call.answers or call.awaited else curtailed(frame))
         if len(frame.data) > KEPT_BYTES:
             self._large.append(call.answers)
         self.waiting.pop(id_key(call.id), None)
@@ -115,6 +124,41 @@ class Requests:
             and not (call.hung or call.excused or call.sent.illegal or reports_progress(call))
         ]
 
+    def not_read(self, frame: Frame) -> None:
+        """A message was too large to be read; the request that it answers, if that can be told, gets no other one."""
+        self.unread = brief(frame)
+        whole = frame.channel == "body" and frame.exchange is not None
+        call = self.by_exchange.get(frame.exchange or 0) if whole else self._named_in(frame.data)
+        if call is not None and not call.done:
+            call.unread, call.lost = True, f"a message that {frame.unread}"
+            self.waiting.pop(id_key(call.id), None)
+
+    def _named_in(self, data: bytes) -> Call | None:
+        """The request whose id stands at the beginning or the end, or the only one that waits."""
+        head = data[:KEPT_BYTES]
+        for text in (head, data[-KEPT_BYTES:]):
+            for found in _ID.finditer(text):
+                with contextlib.suppress(ValueError):
+                    if (call := self.waiting.get(id_key(json.loads(found[1])))) is not None:
+                        return call
+        asks = b'"method"' in head and b'"result"' not in head
+        return next(iter(self.waiting.values())) if len(self.waiting) == 1 and not asks else None
+
+    def not_over(self, calls: Iterable[Call]) -> None:
+        """The time for `calls` is up in the middle of a large message, which may answer any of them."""
+        for call in calls:
+            call.unread, call.lost = True, f"a large message was not over in time ({call.lost})"
+
+    def check_read(self, calls: Iterable[Call]) -> None:
+        """Raises Unread if one of `calls` may have an answer that is too large to be read."""
+        for call in calls:
+            why = call.lost if call.unread else ""
+            if self.unread is not None and not why and self.unread.number > call.sent.number:
+                why = f"a message that {self.unread.unread}"
+            if why and not call.answers:
+                call.unread, call.lost = True, why
+                raise Unread(f"the answer to {call.method} is open: {why}", call=call)
+
     def lighten(self) -> None:
         """Keep of long answers what is kept of other frames: nobody will ask what they say."""
         for answers in self._large:
@@ -128,7 +172,7 @@ class Requests:
 
         What it is meant for is decided by `adopt`, when `due` seconds have passed without the right answer.
         """
-        if call is not None and (not call.answers or frame.data == call.answers[0].data):
+        if call is not None and (not call.answers or curtailed(frame).data == call.answers[0].data):
             return False
         if self._only_one_under_way(frame) is None:
             return False

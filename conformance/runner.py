@@ -258,6 +258,7 @@ class Runner:
             state.survey = self._workshop.survey(state, state.main)
             self._look_ahead()
             yield events.Surveyed(state.revision.date, state.transport, state.server, state.survey)
+            yield from (events.Noted(f"{state.revision.date}: {why}") for why in state.survey.cut)
             units = plan(self.selection.cases, state)
             total += sum(len(unit) for unit in units)
             for unit in units:

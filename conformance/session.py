@@ -4,40 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol, Unpack
+from typing import Unpack
 
 from conformance.answers import Answers
+from conformance.era import Era
 from conformance.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
 from conformance.patience import GRACE, Patience
+from conformance.reading import HUGE, LARGE, ONE_AT_A_TIME, read
 from conformance.requests import Requests
 from conformance.revisions import Revision
 from conformance.trace import Trace
 from conformance.transports import Arrival, Ended, Ending, Transport
 from conformance.watching import Watching
 
-__all__ = ["MAY_TAKE_LONG", "Call", "Era", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
-
-
-class Era(Protocol):
-    """How a session begins, what every message carries, how it ends."""
-
-    name: str
-
-    def open(self, session: Session) -> None:
-        """Open the session, or raise NotSpoken."""
-
-    def dress(self, session: Session, params: Json) -> Json:
-        """The params of a request with what every request of the era carries."""
-
-    def headers(self, session: Session, message: Json) -> dict[str, str]:
-        """The HTTP headers that go with `message`."""
-
-    def sentinel(self, session: Session) -> tuple[str, Json]:
-        """Method and params of a harmless request whose answer closes a window of listening."""
-
-    def farewell(self, session: Session) -> None:
-        """What a client says before it closes the connection."""
+__all__ = ["MAY_TAKE_LONG", "Call", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
 
 
 class Session:
@@ -50,7 +31,7 @@ class Session:
     """
 
     def __init__(
-        self, transport: Transport, era: Era, revision: Revision, *, client: Json = None, limits: Limits
+        self, transport: Transport, era: Era[Session], revision: Revision, *, client: Json = None, limits: Limits
     ) -> None:
         self.transport = transport
         self.era = era
@@ -117,6 +98,7 @@ class Session:
         if not (self.opened and self.alive):
             return None
         call = self._send(*self.sentinel(), {})
+        call.awaited = True
         if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience(), self.requests.stuck)):
             self.deaf = True
             self.patience.deaf()
@@ -216,14 +198,14 @@ class Session:
     def wait(self, *calls: Call, timeout: float | None = None) -> bool:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
 
-        An answer with a wrong id is taken for that of the only request under way, if the right one does not follow.
-        Raises NotWaitedFor.
+        Raises Unread if an answer may have come that is too large to be read, NotWaitedFor. An answer with a wrong id
+        is taken for that of the only request under way, if the right one does not follow.
         """
         usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self.opened)
         limit, hurried = usual if timeout is None else (timeout, False)
         deadline = time.monotonic() + limit
         for call in calls:
-            call.lost = ""  # what was given up before may still come
+            call.lost = call.lost if call.unread else ""  # what was given up before may still come
         while waiting := [call for call in calls if not call.done]:
             left = deadline - time.monotonic()
             due = self.requests.due
@@ -238,6 +220,9 @@ class Session:
             break
         now = time.monotonic()
         self.patience.waited(deadline - limit, now, answered=not waiting, patient=timeout is None)
+        if waiting and self.ended is None and len(self.transport.unfinished()) >= LARGE:
+            self.requests.not_over(waiting)
+        self.requests.check_read(calls)
         if waiting and self.ended is None:
             for call in self.requests.lose(waiting, hurried, now - self._began - self.limits.answer):
                 self._cancel(call)
@@ -358,19 +343,19 @@ class Session:
             self._hear(event)
         elif isinstance(event, Ended):
             if event.partial:
-                self._hear(Arrival("stdout", event.partial, event.at))
+                self._hear(Arrival("stdout", event.partial, event.at, omitted=event.omitted))
             if event.exchange is None:
                 self.ended = self.ended or event
                 return
             self._awaited.discard(event.exchange)
             if (asked := self.requests.by_exchange.pop(event.exchange, None)) is not None and not asked.done:
-                asked.lost = event.reason or "the HTTP answer held no response"
+                asked.lost, asked.unread = event.reason or "the HTTP answer held no response", event.unread
             self._take(event.then)
 
     def _hear(self, arrival: Arrival) -> None:
         self._heard = True
-        unread = arrival.omitted or arrival.channel == "head"
-        message, readable = (None, False) if unread else parse(arrival.data)
+        head = arrival.channel == "head"
+        message, readable, unread = (None, False, "") if head else read(arrival.data, arrival.omitted)
         frame = Frame(
             number=self.trace.position,
             origin="target",
@@ -383,6 +368,7 @@ class Session:
             exchange=arrival.exchange,
             status=arrival.status,
             headers=arrival.headers,
+            unread=unread,
         )
         if arrival.exchange is not None and (asked := self.requests.by_exchange.get(arrival.exchange)) is not None:
             frame = frame._replace(case=asked.sent.case)
@@ -394,8 +380,13 @@ class Session:
                 self._dispatch(frame._replace(message=element, part=part, number=self.trace.position))
         else:
             self._dispatch(frame)
-            if not (readable or unread):
+            if unread:
+                self.requests.not_read(frame)
+            elif not (readable or head) and len(frame.data) < HUGE:
                 self.requests.guess(frame)
+        if len(frame.data) >= HUGE:
+            with ONE_AT_A_TIME:
+                self.judge()
 
     def _dispatch(self, frame: Frame) -> None:
         message = frame.message

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from conformance.arguments import Unfillable, candidates, smallest_arguments
-from conformance.messages import Unavailable
+from conformance.ledger import cost
+from conformance.messages import Counted, Unavailable, Unread
 from conformance.model import Json
 from conformance.session import Call, Session
 
 __all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "pick", "take", "walk"]
 
 MAX_PAGES = 200
+MAX_SIZE = 16 * 1024 * 1024
+"""Bytes of our memory for what is kept of one list, about 20 000 tools."""
 
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 """What the name of an HTTP header is made of."""
@@ -65,7 +68,8 @@ class Samples:
 class Survey:
     """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list.
 
-    `unread` are the lists that the server declared and did not give, or not to the end.
+    `unread` are the lists that the server declared and did not give, or not to the end; `cut` says of which we read no
+    more, and how much was read.
     """
 
     capabilities: Json
@@ -76,6 +80,7 @@ class Survey:
     prompts: tuple[Json, ...] = ()
     pages: tuple[tuple[str, int], ...] = ()
     unread: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
     samples: Samples = field(default_factory=Samples)
 
     def arguments_for(self, tool: Json) -> dict[str, Json]:
@@ -158,9 +163,10 @@ def task_support(tool: Json) -> Json:
 
 
 def walk(session: Session, method: str, member: str) -> Iterator[tuple[Call, list[Json]]]:
-    """Each page of a list: the call and its items. Ends at an error, a cycle, or MAX_PAGES."""
+    """Each page of a list: the call and its items. Ends at an error, a cycle, MAX_PAGES or MAX_SIZE. Raises Unread."""
     cursor: Json = None
     seen: set[str] = set()
+    size = 0
     for _ in range(MAX_PAGES):
         call = session.request(method, None if cursor is None else {"cursor": cursor})
         items = call.result.get(member) if isinstance(call.result, dict) else None
@@ -169,6 +175,20 @@ def walk(session: Session, method: str, member: str) -> Iterator[tuple[Call, lis
         if not isinstance(cursor, str) or cursor in seen:
             return
         seen.add(cursor)
+        size += size_of(call)
+        if size > MAX_SIZE:
+            return
+
+
+def size_of(call: Call) -> int:
+    """Bytes of our memory that the answer takes."""
+    message = call.response
+    return message.size if isinstance(message, Counted) else sum(map(cost, call.answers[:1]))
+
+
+def has_more(call: Call) -> bool:
+    """Whether a page names a further one."""
+    return isinstance(call.result, dict) and isinstance(call.result.get("nextCursor"), str)
 
 
 def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
@@ -177,23 +197,38 @@ def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
     found: dict[str, tuple[Json, ...]] = {}
     pages: list[tuple[str, int]] = []
     unread: list[str] = []
+    cut: list[str] = []
     for name, (method, member) in LISTS.items():
         if not survey.declares("resources" if name == "templates" else name):
             continue
         items: list[Json] = []
-        count = 0
+        count = size = 0
         try:
             for call, page in walk(session, method, member):
                 items += page
                 count += 1
-                result = call.result
-                if name not in unread and not (isinstance(result, dict) and isinstance(result.get(member), list)):
+                size += size_of(call)
+                given = isinstance(call.result, dict) and isinstance(call.result.get(member), list)
+                if name not in unread and not given:
                     unread.append(name)
+            if count == MAX_PAGES or size > MAX_SIZE:
+                cut.append(read_no_further(name, count, size))
+                unread += [name] if has_more(call) and name not in unread else []
         except Unavailable:  # so much else went unanswered that this was not waited for
-            unread.append(name)
+            unread += [name] if name not in unread else []
+        except Unread as why:
+            unread += [name] if name not in unread else []
+            cut.append(f"the list of {name} was read no further than {count} pages: {why}")
         found[name] = tuple(items)
         pages.append((name, count))
-    return Survey(session.capabilities, policy, pages=tuple(pages), unread=tuple(unread), samples=samples, **found)
+    return Survey(
+        session.capabilities, policy, pages=tuple(pages), unread=tuple(unread), cut=tuple(cut), samples=samples, **found
+    )
+
+
+def read_no_further(name: str, pages: int, size: int) -> str:
+    """The sentence that says where we stopped."""
+    return f"the list of {name} was read no further than {pages} pages, {size / 1e6:.0f} MB"
 
 
 def _may_be_called(survey: Survey) -> Sequence[Json]:

@@ -210,7 +210,7 @@ class ServerProcess:
         self.gone_at = time.monotonic()
         with self._lock:
             self._gone.set()
-            watchers = tuple(self._watchers)
+            watchers, self._watchers = tuple(self._watchers), []
         for told in watchers:
             told(self.fate())
 

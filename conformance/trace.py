@@ -6,14 +6,12 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from conformance.ledger import brief
+from conformance.ledger import brief, cost
 from conformance.model import Frame
 
-MAX_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """Of our memory, roughly, for the frames of one session."""
 MAX_FRAMES = 20_000
-EACH, PARSED = 600, 6
-"""Bytes that a frame costs, and how many times the length of its data, most of them for the message in it."""
 
 
 class Trace:
@@ -38,10 +36,6 @@ class Trace:
         self.position += 1
         frame = brief(frame)
         self._frames.append(frame)
-        self._bytes += _cost(frame)
+        self._bytes += cost(frame)
         while self._bytes > MAX_BYTES or len(self._frames) > self.most:
-            self._bytes -= _cost(self._frames.popleft())
-
-
-def _cost(frame: Frame) -> int:
-    return EACH + len(frame.data) * (1 if frame.message is None else PARSED)
+            self._bytes -= cost(self._frames.popleft())

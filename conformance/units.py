@@ -13,7 +13,8 @@ from conformance.cases import Case
 from conformance.connections import Connections
 from conformance.invariants import Invariant
 from conformance.invariants.wire import SuiteError
-from conformance.ledger import Ledger
+from conformance.ledger import History, Ledger
+from conformance.messages import Unread
 from conformance.model import Finding, Fuzzing, Json
 from conformance.player import play
 from conformance.probes import Bench, Probe
@@ -113,6 +114,7 @@ class Stage:
     def close(self) -> None:
         """Close the session and let the invariants judge its end. Idempotent."""
         if self.session.ending is not None:
+            self._part()
             return
         if self.session.spent:
             self.session.ending = self.session.transport.close(hurry=True)
@@ -132,7 +134,14 @@ class Stage:
         if known is not None:
             self.ledger.unlearn(known, said)
         if self.ledger.findings:
-            self.ledger.histories.append(tuple(self.session.trace))
+            self.ledger.histories.append(History(self.session.trace))
+        self._part()
+
+    def _part(self) -> None:
+        """Let go of the session, which may have heard much: as part of a cycle it would stay for long."""
+        self._connections.forget(self.session)
+        self.session.watching.part()
+        self._watching.clear()
 
     def _mishap(self, observer: Observer, error: Exception) -> None:
         """A bug of ours in an invariant is told of its own requirements, and does not keep the case from going on."""
@@ -287,6 +296,9 @@ class _Unit:
             if case.isolation == "shared":
                 stage.session.hear_out()
             stage.session.judge()
+        except Unread as reason:
+            for requirement in case.requirements:
+                self.ledger.inconclusive(requirement, str(reason))
         except (NotSpoken, StartError) as reason:
             self._block(case, f"the server could not be reached again: {reason}")
             if not self._opened and not self.workshop.connections.target.command:
@@ -352,6 +364,10 @@ class _Unit:
             date = BY_DATE[revision] if revision else self.state.revision
             # Before units that have not begun: this one holds a server while it waits.
             other = self.workshop.stage(date, client, self.ledger, not shared, urgent=True)
+            # A campaign ends many servers and looks at them no more.
+            for ended in [each for each in others if each.session.ending is not None and not each.lost]:
+                ended.close()
+                others.remove(ended)
             others.append(other)
             other.session.case = self.ledger.case
             if open:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from conformance.ledger import cost
 from conformance.messages import Call, Observer
 from conformance.model import Frame
+
+ENOUGH = 8 * 1024 * 1024
+"""Bytes of our memory that what nobody asked for takes, about 6000 messages; more of it shows nothing new."""
 
 
 class Watching:
@@ -19,9 +23,18 @@ class Watching:
         self.observers: list[Observer] = []
         self.mishap: Callable[[Observer, Exception], None] | None = None
         self._unseen: deque[tuple[Frame, Call | None]] = deque()
+        self._unasked = 0
 
     def see(self, frame: Frame, call: Call | None) -> None:
-        """A frame for the observers; `call` is the request that it answers."""
+        """A frame for the observers, unless it is part of a flood; `call` is the request that it answers."""
+        if frame.origin == "us":
+            ours = frame.message
+            if self._unasked > ENOUGH and isinstance(ours, dict) and "method" not in ours:
+                return  # it answers a request that nobody has judged
+        elif (call is None or call.answers) and frame.channel != "head":
+            if self._unasked > ENOUGH:
+                return
+            self._unasked += cost(frame)
         self._unseen.append((frame, call))
 
     def judge(self) -> None:
@@ -47,3 +60,9 @@ class Watching:
         """Show what is left, and from now on nobody watches."""
         self.judge()
         self.observers.clear()
+
+    def part(self) -> None:
+        """The session is over: hold nobody any more."""
+        self.observers.clear()
+        self._unseen.clear()
+        self.mishap = None

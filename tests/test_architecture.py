@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
-    ["model", "revisions", "data", "yaml_files", "interrupts", "standard_streams"],
+    ["budget", "model", "revisions", "data", "yaml_files", "interrupts", "standard_streams"],
     ["pointers", "yaml_text"],
     ["schema_bounds"],
     ["json_schemas"],
@@ -30,9 +30,9 @@ LINE = [
     ["client_configs", "listening"],
     ["transports"],
     ["client_tasks"],
-    ["answers", "arguments", "messages", "trace"],
+    ["answers", "arguments", "era", "messages", "trace"],
     ["features"],
-    ["patience"],
+    ["patience", "reading"],
     ["requests", "watching"],
     ["session"],
     ["eras", "survey"],

@@ -10,7 +10,7 @@ from conformance.eras import era_of
 from conformance.invariants.completion import Completion
 from conformance.invariants.pace import MANY, Pace
 from conformance.invariants.secrets import Secrets
-from conformance.ledger import Ledger
+from conformance.ledger import History, Ledger
 from conformance.messages import Call
 from conformance.model import Frame, Json, Limits, Target
 from conformance.probes.completion import places
@@ -82,7 +82,7 @@ def test_the_history_of_a_finding_about_a_secret_is_not_told_either() -> None:
     watched, ledger = session(), Ledger("case")
     watched.secrets = (SECRET,)
     Secrets(watched, ledger).heard(log(SECRET), None)
-    ledger.histories.append((log(SECRET),))
+    ledger.histories.append(History((log(SECRET),)))
     assert "horse" not in repr(ledger.led_to(ledger.findings[0]))
 
 

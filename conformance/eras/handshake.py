@@ -29,7 +29,7 @@ def _version() -> str:
 
 
 class Handshake:
-    """See `conformance.session.Era`."""
+    """See `conformance.era.Era`."""
 
     name = "handshake"
 

@@ -17,7 +17,7 @@ _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri
 
 
 class Stateless:
-    """See `conformance.session.Era`."""
+    """See `conformance.era.Era`."""
 
     name = "stateless"
 

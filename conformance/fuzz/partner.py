@@ -194,6 +194,8 @@ class Partner:
                 # Silence is told by the answer to what follows; which frame swallows what follows, by its absence.
                 sentinels.append(session.send(method, params))
         sentinels.append(session.send(method, params))
+        for call in sentinels:
+            call.awaited = True
         due = [r.call for e, r in zip(examples, replies, strict=True) if e.due and r.call is not None]
         in_time = self._wait([sentinels[-1]], patience)
         if in_time:
@@ -309,6 +311,7 @@ class Partner:
         for call in calls:
             call.excused |= call.method == "subscriptions/listen"
         sentinel = session.send(*session.sentinel())
+        sentinel.awaited = True
         if self._wait([sentinel], patience):
             due = [call for call in calls if not call.excused]
             slow = any(call.method in MAY_TAKE_LONG for call in due)

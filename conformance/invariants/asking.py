@@ -9,7 +9,7 @@ from typing import ClassVar
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher, is_integer
 from conformance.invariants.capability import CLIENT, ELICITATION, SAMPLING, undeclared_use
-from conformance.ledger import Ledger
+from conformance.ledger import Ledger, brief
 from conformance.messages import Call, id_key
 from conformance.model import Frame, Json
 from conformance.session import Session
@@ -94,7 +94,7 @@ class Asking(Watcher):
         if self._stateless:
             return  # none may come, see Envelope
         key = id_key(message["id"])
-        self._asked[key] = frame
+        self._asked[key] = brief(frame)
         meta = params.get("_meta")
         if isinstance(meta, dict) and "progressToken" in meta:
             self._token(frame, key, meta["progressToken"])
@@ -144,7 +144,7 @@ class Asking(Watcher):
         listed = data.get("elicitations") if isinstance(data, dict) else None
         for one in listed if error.get("code") == -32042 and isinstance(listed, list) else []:
             if isinstance(one, dict) and isinstance(one.get("elicitationId"), str):
-                self._elicitations.setdefault(one["elicitationId"], frame)
+                self._elicitations.setdefault(one["elicitationId"], brief(frame))
 
     # -- input requests of the stateless era
 
@@ -204,7 +204,7 @@ class Asking(Watcher):
                 self._broke(ID_UNIQUE, "an elicitationId is used again", "a new one", identifier, frame)
             else:
                 self.ledger.held(ID_UNIQUE)
-            self._elicitations[identifier] = frame
+            self._elicitations[identifier] = brief(frame)
 
     def _url(self, frame: Frame, url: str) -> None:
         if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+", url):

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 from conformance.expect import shorten
 from conformance.features import HUNG, named
 from conformance.invariants.base import Watcher, is_integer, is_number
-from conformance.ledger import Ledger
-from conformance.messages import DEEPEST, Shallow, beyond_us, is_id
+from conformance.ledger import KEPT_BYTES, Ledger, brief
+from conformance.messages import DEEPEST, Shallow, is_id
 from conformance.model import Frame, Json, Severity
 from conformance.requests import PARSE_ERROR
 from conformance.session import MAY_TAKE_LONG, Call, Session, id_key
 from conformance.transports import REFUSED
-from conformance.transports.stdio import MAX_LINE
 
 VALID = "jsonrpc/valid-messages"
 VERSION = "jsonrpc/version-member"
@@ -65,7 +64,6 @@ class Envelope(Watcher):
         self._illegal_array = False
         self._server_ids: dict[str, Frame] = {}
         self._strays: list[Frame] = []
-        self._unread = False
 
     def sent(self, frame: Frame) -> None:
         """Remember what could be answered wrongly."""
@@ -81,8 +79,6 @@ class Envelope(Watcher):
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge one message."""
         message = frame.message
-        if not frame.readable and frame.data[:1] in (b"{", b"["):
-            self._unread |= len(frame.data) >= MAX_LINE or beyond_us(frame.data)
         if isinstance(message, list) and frame.part is None:
             if not self._illegal_array:  # else it answers one: no text says what a server makes of that
                 self._broke(NO_BATCH, "an array of messages was sent", "single messages", "an array", frame)
@@ -149,10 +145,11 @@ class Envelope(Watcher):
             return
         self.ledger.held(REQUEST_ID)
         key = id_key(identifier)
-        known = self._server_ids.get(key, frame)
+        told = brief(frame)
+        known = self._server_ids.get(key, told)
         if len(self._server_ids) < MOST_REMEMBERED:
-            self._server_ids.setdefault(key, frame)
-        if known is not frame and known.data != frame.data:
+            self._server_ids.setdefault(key, told)
+        if known is not told and known.data != told.data:
             self.ledger.broke(
                 REUSED,
                 "the server uses the id of an earlier request again",
@@ -295,7 +292,7 @@ class Envelope(Watcher):
         if self._illegal is not None or (nameless and (self._batched or frame.channel != "stdout")):
             return  # the answer to something unreadable or refused, as JSON-RPC has it
         if len(self._strays) < MOST_REMEMBERED:
-            self._strays.append(frame)
+            self._strays.append(_outlined(frame))
 
     def finish(self) -> None:
         """Judge what only the end shows: requests without an answer, answers without a request."""
@@ -345,6 +342,11 @@ class Envelope(Watcher):
         if call.hung:
             self._broke_hung(call)
             return
+        unread = self.session.requests.unread
+        if call.unread or (call.lost and unread is not None and unread.number > call.sent.number):
+            why = call.lost if call.unread or unread is None else f"a message that {unread.unread}"
+            self.ledger.inconclusive(ONCE, f"{call.method}: {why}")
+            return
         slow = call.lost.startswith("no answer within")
         if not call.lost or (self._illegal is not None and self._illegal.number <= call.sent.number):
             return  # nothing is said about what a server does after it was sent something wrong
@@ -354,9 +356,6 @@ class Envelope(Watcher):
         if call.redirected or call.lost.startswith(REFUSED):
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}")
             return  # it was not taken at all
-        if self._unread:
-            self.ledger.inconclusive(ONCE, f"{call.method}: a message was too long for mcp-conform to read")
-            return
         if call.head is not None and (call.head.status or 200) >= 400:
             return  # refused by HTTP: no JSON-RPC answer is due
         self.ledger.broke(
@@ -388,6 +387,16 @@ class Envelope(Watcher):
     def _broke(self, requirement: str, what: str, expected: str, actual: str, frame: Frame) -> None:
         ceiling = self.softened()
         self.ledger.broke(requirement, what, expected=expected, actual=actual, frames=(frame,), ceiling=ceiling)
+
+
+def _outlined(stray: Frame) -> Frame:
+    """What is needed of a response to tell at the end what it answers: a large one is not kept for that."""
+    if len(stray.data) <= KEPT_BYTES:
+        return stray
+    message = {name: stray.message[name] for name in ("jsonrpc", "id") if name in stray.message}
+    if (code := _code(stray.message)) is not None:
+        message["error"] = {"code": code}
+    return brief(stray)._replace(message=message)
 
 
 def _rounded(identifier: Json, call: Call) -> bool:

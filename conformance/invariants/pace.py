@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from conformance.invariants.base import Watcher
-from conformance.ledger import Ledger
+from conformance.ledger import Ledger, brief
 from conformance.messages import Call, id_key
 from conformance.model import Frame, Severity
 from conformance.session import Session
@@ -52,7 +52,7 @@ class Pace(Watcher):
         flow = self._flows.get(id_key(params.get("progressToken"))) if isinstance(params, dict) else None
         if flow is not None:
             flow.count += 1
-            flow.last = frame
+            flow.last = brief(frame)
 
     def finish(self) -> None:
         """Judge what came in all."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher, is_number
-from conformance.ledger import Ledger
+from conformance.ledger import Ledger, brief
 from conformance.messages import Call, id_key
 from conformance.model import Frame, Json, Severity
 from conformance.session import Session
@@ -63,7 +63,7 @@ class Progress(Watcher):
         if call is not None:
             token = self._of_request.get(id_key(call.id)) if self._of_request else None
             if token is not None:
-                token.answered = token.answered or frame
+                token.answered = token.answered or brief(frame)
         elif message.get("method") == "notifications/progress":
             params = message.get("params")
             if isinstance(params, dict) and "progressToken" in params:
@@ -120,7 +120,7 @@ class Progress(Watcher):
             )
         elif token.value is not None:
             self.ledger.held(INCREASES)
-        token.value, token.last = value, frame
+        token.value, token.last = value, brief(frame)
 
     def _elsewhere(self, frame: Frame, token: Token) -> bool:
         """Over HTTP: whether the notification came on the stream of another request."""

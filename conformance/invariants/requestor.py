@@ -7,7 +7,7 @@ from typing import ClassVar
 from conformance.client_tasks import RELATED
 from conformance.invariants.base import Watcher
 from conformance.invariants.tasks import REVISION
-from conformance.ledger import Ledger
+from conformance.ledger import Ledger, brief
 from conformance.messages import Call, id_key, is_id
 from conformance.model import Frame, Json
 from conformance.session import Session
@@ -60,7 +60,7 @@ class Requestor(Watcher):
         if "id" in message:
             if not is_id(message["id"]):
                 return  # judged by Envelope; no answer can be told from another
-            self._asked[id_key(message["id"])] = frame
+            self._asked[id_key(message["id"])] = brief(frame)
             self._request(frame, message["method"], params)
         elif message["method"] == "notifications/cancelled" and "requestId" in params:
             key = id_key(params["requestId"])

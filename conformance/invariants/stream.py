@@ -7,11 +7,10 @@ import re
 from typing import ClassVar
 
 from conformance.invariants.base import Watcher
-from conformance.ledger import Ledger
-from conformance.messages import Call, beyond_us, parse
+from conformance.ledger import KEPT_BYTES, Ledger, brief
+from conformance.messages import Call, parse
 from conformance.model import Frame, Severity
 from conformance.session import Session
-from conformance.transports.stdio import MAX_LINE
 
 STDOUT = "transport-stdio/stdout-only-messages"
 NEWLINES = "transport-stdio/no-embedded-newlines"
@@ -44,12 +43,13 @@ class Stream(Watcher):
                 self._broke_utf8(frame, "a message begins with a byte order mark", Severity.WARNING)
             self._readable(frame)
             return
+        if frame.unread:
+            self._too_large(frame)
+            return
         if not self._utf8(frame):
             return
         if frame.channel == "stdout":
             self._unreadable_line(frame)
-        elif frame.channel == "sse" and beyond_us(frame.data):
-            self.ledger.inconclusive(SSE, "an event was too long for mcp-conform to read, or had too many parts")
         elif frame.channel == "sse":
             self.ledger.broke(
                 SSE,
@@ -59,10 +59,16 @@ class Stream(Watcher):
                 frames=(call.sent if call else None, frame),
             )
 
+    def _too_large(self, frame: Frame) -> None:
+        if frame.channel in ("stdout", "sse"):
+            requirement = STDOUT if frame.channel == "stdout" else SSE
+            self.ledger.inconclusive(requirement, f"a message {frame.unread}")
+
     def finish(self) -> None:
         """Judge a last series of unreadable lines; half a message of a server that was ended is none of its faults."""
         ending = self.session.ending
-        if len(self._series) == 1 and ending is not None and ending.how in ("died", "terminated", "killed"):
+        cut = ending is not None and ending.how in ("died", "terminated", "killed")
+        if len(self._series) == 1 and (cut or len(self._series[0].data) >= KEPT_BYTES):
             self.ledger.inconclusive(STDOUT, "the server ended in the middle of a line")
         else:
             self._settle()
@@ -128,11 +134,7 @@ class Stream(Watcher):
                 ceiling=Severity.WARNING,
             )
             return
-        message_like = frame.data.lstrip()[:1] in (b"{", b"[")
-        if message_like and (len(frame.data) >= MAX_LINE or beyond_us(frame.data)):
-            self.ledger.inconclusive(STDOUT, "a line was too long for mcp-conform to read, or had too many parts")
-            return
-        self._series.append(frame)
+        self._series.append(frame if len(frame.data) <= MAX_SERIES_BYTES else brief(frame))
         if self._series[0].data.lstrip()[:1] in (b"{", b"["):
             self._try_series()
         else:
@@ -150,7 +152,7 @@ class Stream(Watcher):
                 actual=f"{len(series)} lines: " + text[:160].decode("utf-8", "replace"),
                 frames=series[:6],
             )
-        elif len(self._series) > MAX_SERIES or len(text) > MAX_SERIES_BYTES:
+        elif len(self._series) > MAX_SERIES or (len(self._series) > 1 and len(text) > MAX_SERIES_BYTES):
             self._settle()
 
     def _settle(self) -> None:

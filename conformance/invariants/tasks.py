@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from conformance.client_tasks import RELATED, TERMINAL, related_task
 from conformance.invariants.base import Watcher
-from conformance.ledger import Ledger
+from conformance.ledger import Ledger, brief
 from conformance.messages import Call, id_key
 from conformance.model import Frame, Json, Severity
 from conformance.session import Session
@@ -142,7 +142,7 @@ class Tasks(Watcher):
             self.ledger.held(STARTS)
         elif task.get("status") in KNOWN:
             self.breach(STARTS, "a new task is not working", '"working"', task["status"], proof, None)
-        self._lives[identifier] = Life(proof[1], task.get("createdAt"))
+        self._lives[identifier] = Life(brief(proof[1]), task.get("createdAt"))
         meta = params.get("_meta")
         if isinstance(meta, dict) and "progressToken" in meta:
             self._of_token[id_key(meta["progressToken"])] = identifier
@@ -204,7 +204,7 @@ class Tasks(Watcher):
             return
         named = related(params)
         if isinstance(named, str):
-            self._named.append((named, frame))
+            self._named.append((named, brief(frame)))
         if method == "notifications/progress" and "progressToken" in params and self._of_token:
             owner = self._of_token.get(id_key(params["progressToken"]))
             if owner is not None:
@@ -229,7 +229,7 @@ class Tasks(Watcher):
                 # Execution may go on after a cancellation, and what it says is hard to hold back.
                 Severity.WARNING if life.status == "cancelled" else None,
             )
-        life.last_progress = frame
+        life.last_progress = brief(frame)
 
     # -- times and ids
 

@@ -11,7 +11,7 @@ from conformance.model import Frame, Json, Severity
 from conformance.probes import Bench
 from conformance.probes.outcome import answered, asked_again, shown
 from conformance.session import Call, Session, encode
-from conformance.survey import LISTS, MAX_PAGES
+from conformance.survey import LISTS, MAX_PAGES, MAX_SIZE, read_no_further, size_of
 
 KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 """List → the member that identifies an item."""
@@ -29,11 +29,12 @@ def declared(bench: Bench) -> list[str]:
 
 @dataclass(slots=True)
 class Walk:
-    """All pages of one list. `problem` says why the walk did not come to the end, "" if it did."""
+    """All pages of one list. `problem` says why the walk did not come to its end, "" if it did; `cut` that we did."""
 
     pages: list[Call]
     items: list[Json]
     problem: str = ""
+    cut: str = ""
 
     def keys(self, name: str) -> list[str]:
         """What identifies the items, in order; items without it are left out."""
@@ -46,11 +47,12 @@ class Walk:
 
 
 def walk(session: Session, name: str) -> Walk:
-    """Follow the cursors of the list `name` to the end, to a refusal, or until a cursor comes again."""
+    """Follow the cursors of the list `name` to the end, to a refusal, until a cursor comes again or it is too much."""
     method, member = LISTS[name]
     found = Walk([], [])
     cursor: Json = None
     seen: set[str] = set()
+    size = 0
     for _ in range(MAX_PAGES):
         call = session.request(method, None if cursor is None else {"cursor": cursor})
         found.pages.append(call)
@@ -66,6 +68,10 @@ def walk(session: Session, name: str) -> Walk:
             found.problem = f"its nextCursor {shorten(cursor)} has come before"
             return found
         seen.add(cursor)
+        size += size_of(call)
+        if size > MAX_SIZE:
+            break
+    found.cut = read_no_further(name, len(found.pages), size)
     return found
 
 

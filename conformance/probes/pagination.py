@@ -24,7 +24,9 @@ def every_page(bench: Bench) -> None:
         found = walk(bench.session, name)
         if len(found.pages) < 2:
             continue
-        if not found.problem:
+        if found.cut:
+            bench.ledger.inconclusive(ACCEPTED, found.cut)
+        elif not found.problem:
             bench.ledger.held(ACCEPTED)
         elif answered(bench, found.pages[-1], ACCEPTED):
             bench.ledger.broke(

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from conformance.expect import shorten
+from conformance.messages import Unread
 from conformance.model import Frame, Json
 from conformance.session import Call, NotSpoken, Session
 from conformance.survey import LISTS, Survey
@@ -212,13 +213,15 @@ def _start_time(seen: Seen, limit: float) -> Iterator[Sight]:
 def _without_credentials(seen: Seen, limit: float) -> Iterator[Sight]:
     """Variables that the server inherits are left to it: which of them it needs in order to run is not known."""
     if not seen.given:
-        if "tools" in seen.survey.unread:
+        if "tools" in seen.survey.unread and not seen.survey.cut:
             yield from _refused(seen.pages("tools"), "without --env and --header ")
         return
     try:
         with seen.bare() as session:
             try:
                 session.open()
+            except Unread:
+                raise
             except NotSpoken as why:
                 frames = why.call.proof if why.call is not None else ()
                 yield Sight(f"without what --env and --header gave it no session opens: {why}", str(why), frames)
@@ -227,6 +230,8 @@ def _without_credentials(seen: Seen, limit: float) -> Iterator[Sight]:
                 call = session.request("tools/list")
                 if not isinstance(call.result, dict) or not isinstance(call.result.get("tools"), list):
                     yield from _refused([call], "without what --env and --header gave ")
+    except Unread as error:
+        raise Untested(str(error)) from None
     except StartError as error:
         yield Sight(f"without what --env and --header gave it does not start: {error}", str(error), ())
 

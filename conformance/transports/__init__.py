@@ -41,17 +41,20 @@ class Arrival(NamedTuple):
 class Ended:
     """Nothing more will come: on stdout (`exchange` is None), or for one HTTP exchange.
 
-    `reason` is for people: "the server exited with code 1", "connection refused". `partial` is an unfinished last line.
+    `reason` is for people: "the server exited with code 1", "connection refused". `partial` is an unfinished last line,
+    of which `omitted` bytes were not kept.
     `lost` means that only the session is over, and nothing is wrong with that: a client would begin a new one. `then`
-    is the end of everything that comes with the end of this exchange.
+    is the end of everything that comes with the end of this exchange. `unread` means that the answer was too large.
     """
 
     at: float
     reason: str
     exchange: int | None = None
     partial: bytes = b""
+    omitted: int = 0
     lost: bool = False
     then: Ended | None = None
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ class Transport(Protocol):
         """CPU seconds that a process which is the target alone has used so far, with what it started; 0 if unknown."""
 
     def unfinished(self) -> bytes:
-        """The beginning of a line that the target has not ended so far."""
+        """The beginning of a line that the target has not ended so far, at most 64 KiB."""
 
     def stderr(self) -> str:
         """The tail of what the target wrote to stderr (64 KiB at most), empty if there is none."""
@@ -118,8 +121,8 @@ class Inbox:
     Built on SimpleQueue, because a wake-up through a Condition costs four times as much.
     """
 
-    MAX_BYTES = 32 * 1024 * 1024
-    MAX_EVENTS = 20_000
+    MAX_BYTES = 4 * 1024 * 1024
+    MAX_EVENTS = 5_000
 
     def __init__(self) -> None:
         self._events: queue.SimpleQueue[tuple[Arrival | Ended, int]] = queue.SimpleQueue()

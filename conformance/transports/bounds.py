@@ -18,7 +18,11 @@ MAX_PART = 1024 * 1024
 
 
 class TooMuch(Exception):
-    """The server sends more than is read, or in a form that is not; one sentence."""
+    """The server sends more than is read; one sentence."""
+
+
+class Undecoded(Exception):
+    """The server sends what cannot be decoded; one sentence."""
 
 
 def kept_headers(response: Response) -> dict[str, str]:
@@ -36,7 +40,7 @@ def kept_headers(response: Response) -> dict[str, str]:
 def decoded(response: Response) -> Iterator[bytes]:
     """The bytes of an answer in small parts, also where the server compresses them, which it was asked not to do.
 
-    The decoders of the HTTP client give all at once: a few kilobytes may become gigabytes. Raises TooMuch for other
+    The decoders of the HTTP client give all at once: a few kilobytes may become gigabytes. Raises Undecoded for other
     codings, and for several of them.
     """
     coding = response.headers.get("content-encoding", "identity").strip().lower()
@@ -44,12 +48,12 @@ def decoded(response: Response) -> Iterator[bytes]:
         yield from response.iter_raw()
         return
     if coding not in ("gzip", "x-gzip", "deflate"):
-        raise TooMuch(f"an answer is encoded as {coding[:100]!a}, though we accept only what is not encoded")
+        raise Undecoded(f"an answer is encoded as {coding[:100]!a}, though we accept only what is not encoded")
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 32)
     for part in response.iter_raw():
         while part and not unpack.eof:
             try:
                 yield unpack.decompress(part, MAX_PART)
             except zlib.error as error:
-                raise TooMuch(f"an answer says that it is encoded as {coding} and is not ({error})") from None
+                raise Undecoded(f"an answer says that it is encoded as {coding} and is not ({error})") from None
             part = unpack.unconsumed_tail

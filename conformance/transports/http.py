@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from conformance.budget import BYTES, MOST_BYTES, kept
 from conformance.listening import RunningServer, is_loopback, reach
 from conformance.model import Limits
 from conformance.transports import REFUSED, Arrival, Ended, Ending, Inbox, StartError
-from conformance.transports.bounds import TooMuch, decoded, kept_headers
+from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
 from conformance.transports.event_stream import EventStream
 from conformance.transports.redirects import onward, plain
@@ -23,9 +24,10 @@ from conformance.transports.redirects import onward, plain
 if TYPE_CHECKING:
     from httpx2 import URL, Client, Response
 
-MAX_BODY = 16 * 1024 * 1024
+MAX_BODY = MOST_BYTES
 MAX_SAID = 4096
-MAX_HELD = 64 * 1024 * 1024
+MAX_UNHEARD = 64 * 1024 * 1024
+"""Bytes of a stream without an event."""
 MAX_IN_FLIGHT = 32
 KEEP_ALIVE = 2.0
 """Seconds that an idle connection is kept: less than the 5 s of Node and uvicorn, so that no request meets its end."""
@@ -59,11 +61,15 @@ class _Job:
 
 
 class _Over(NamedTuple):
-    """How an exchange ended, for people, and, if it is the `last`, why; whether the session alone is `lost`."""
+    """How an exchange ended, for people, and, if it is the `last`, why; whether the session alone is `lost`.
+
+    `unread` means that its answer was too large.
+    """
 
     reason: str
     last: str = ""
     lost: bool = False
+    unread: bool = False
 
 
 class HttpTransport:
@@ -100,7 +106,6 @@ class HttpTransport:
         self._session = ""
         self._agreed = False
         self._broke_off = ""
-        self._held = 0
         self._url, self._client = _client_for(url, headers, limits)
 
     def start(self) -> None:
@@ -193,7 +198,7 @@ class HttpTransport:
                 del self._under_way[job.number]
                 at = time.monotonic()
                 last = Ended(at, over.last, lost=over.lost) if over.last else None
-                self._inbox.put(Ended(at, over.reason, job.number, then=last))
+                self._inbox.put(Ended(at, over.reason, job.number, then=last, unread=over.unread))
                 self._changed.notify_all()
 
     def _result(self, job: _Job) -> _Over:
@@ -211,6 +216,8 @@ class HttpTransport:
     def _broken(self, error: Exception, refuses: bool) -> _Over:
         """What an exchange that broke off, or was not even taken, means for those that follow."""
         reason = self._explain(error)
+        if isinstance(error, TooMuch) and not self._closed:
+            return _Over(reason, unread=True)
         if self._closed or not refuses:
             self._broke_off = reason
             return _Over(reason)
@@ -258,46 +265,52 @@ class HttpTransport:
 
     def _stream(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
-        held = 0
+        unheard = held = 0
         try:
             for part in decoded(response):
                 at = time.monotonic()
-                held += len(part)
-                self._hold(len(part), "of a stream without an event")
+                unheard += len(part)
+                if unheard > MAX_UNHEARD:
+                    raise TooMuch(f"the server sent {MAX_UNHEARD >> 20} MiB of a stream without an event")
                 for payload, omitted in events.feed(part):
-                    self._hold(-held)
-                    held = 0
+                    unheard = 0
                     self._put(Arrival("sse", payload, at, exchange, status, headers, omitted))
+                more = events.held - held
+                held += self._hold(more)
         finally:
-            self._hold(-held)
+            BYTES.give(held)
 
     def _body(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> bytes:
         """Passes a body on; its first bytes."""
         body = bytearray()
-        omitted = 0
+        held = omitted = 0
         try:
             for part in decoded(response):
                 room = MAX_BODY - len(body)
-                body += part[:room]
-                self._hold(len(part[:room]), "of answers that were not over")
-                omitted += max(0, len(part) - room)
-                if omitted:
-                    raise TooMuch(f"an answer is longer than {MAX_BODY >> 20} MiB; the rest was not read")
+                if len(part) > room:
+                    omitted = len(part) - room
+                    body += part[:room]
+                    raise TooMuch(f"an answer is longer than {MAX_BODY >> 20} MiB")
+                omitted = len(part)
+                held += self._hold(len(part))
+                body += part
+                omitted = 0
         finally:
-            self._hold(-len(body))
+            BYTES.give(held)
             start = bytes(body[:MAX_SAID])
             if body:
-                data = bytes(body)
+                data = kept(body)
                 body.clear()  # it may be large: not to be kept twice
                 self._put(Arrival("body", data, time.monotonic(), exchange, status, headers, omitted))
         return start
 
-    def _hold(self, size: int, what: str = "") -> None:
+    def _hold(self, size: int) -> int:
         """Count what is kept of answers that are not over, in all exchanges together. Raises TooMuch."""
-        with self._changed:
-            self._held += size
-            if self._held > MAX_HELD and size > 0:
-                raise TooMuch(f"the server sent {MAX_HELD >> 20} MiB {what}; the rest was not read")
+        if size > 0 and not BYTES.take(size):
+            raise TooMuch(f"answers came that are longer than the {BYTES.most // 1_000_000} MB kept of them all")
+        if size < 0:
+            BYTES.give(-size)
+        return size
 
     def _put(self, arrival: Arrival) -> None:
         self._inbox.put(arrival, len(arrival.data))
@@ -323,6 +336,8 @@ class HttpTransport:
         if self._server is not None and self._server.wait(self._limits.quiet) and (fate := self._server.fate()):
             return fate
         if isinstance(error, TooMuch):
+            return f"{error}; the rest was not read"
+        if isinstance(error, Undecoded):
             return str(error)
         if _refused(error):
             return f"{REFUSED} at {plain(self._url)}"

@@ -12,19 +12,22 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
+from conformance.budget import BYTES, MOST_BYTES, SMALL, kept
 from conformance.model import Limits, Target
 from conformance.target import ServerProcess
 from conformance.transports import Arrival, Ended, Ending
 
-MAX_LINE = 16 * 1024 * 1024
+MAX_LINE = MOST_BYTES
 CHUNK = 64 * 1024
 """What a pipe holds; a larger buffer would be mapped and unmapped for each read."""
 MAX_LATE = 16 * 1024 * 1024
 """Bytes of output kept while a server is being ended."""
 EACH = 400
 """Bytes that each line costs us beside its own."""
-MAX_QUEUED = 64 * 1024 * 1024
-"""Bytes that wait for a server to read them; what is to be written beyond that is dropped."""
+MAX_QUEUED = 4 * 1024 * 1024
+"""Bytes that wait for a server to read them, EACH for each message included; what comes after that is dropped."""
+STEP = 1024 * 1024
+"""Bytes for which a long line reserves room at a time."""
 SETTLE = 0.5
 """Seconds without output after which what still holds the stdout of a dead server counts as silent."""
 
@@ -32,8 +35,9 @@ SETTLE = 0.5
 class StdioTransport:
     """See `conformance.transports.Transport`.
 
-    A line longer than 16 MiB arrives cut, with the count of what was left out. Whoever receives reads the pipe itself:
-    a thread between would double the cost of an answer, and a flood waits in the pipe instead of filling our memory.
+    A line longer than 16 MiB arrives cut, with the count of what was left out; so does a long one where the lines of
+    all sessions together are too long to be kept. Whoever receives reads the pipe itself: a thread between would double
+    the cost of an answer, and a flood waits in the pipe instead of filling our memory.
     """
 
     name = "stdio"
@@ -96,8 +100,9 @@ class StdioTransport:
             left = memoryview(data)
             if not self._writing:
                 left = self._write_some(left)
-            if left and self._queued + len(left) <= MAX_QUEUED:
-                self._queued += len(left)
+            # The rest of a message must not be lost while there is nothing else: half of one would be left.
+            if left and (not self._queue or self._queued + len(left) + EACH <= MAX_QUEUED):
+                self._queued += len(left) + EACH
                 self._queue.append(left)
                 if not self._writing:
                     self._writing = True
@@ -186,6 +191,8 @@ class StdioTransport:
                     self._queued -= len(first) - len(left)
                     if left:
                         self._queue.appendleft(left)
+                    else:
+                        self._queued -= EACH
                 if not self._queue:
                     self._writing = False
                     self._changed.notify_all()
@@ -223,7 +230,7 @@ class StdioTransport:
                 self._arrived.append(Arrival("stdout", line, at, omitted=omitted))
         if not part:
             process.wait(self._limits.quiet)
-            self._finish(process.fate() or "the server closed its stdout and still runs", self._lines.rest())
+            self._finish(process.fate() or "the server closed its stdout and still runs", *self._lines.end())
         return len(part)
 
     def _read_to_end(self, process: ServerProcess) -> None:
@@ -240,11 +247,11 @@ class StdioTransport:
                     room -= self._read(process, keep=room > 0)
                     room -= EACH * max(0, len(self._arrived) - lines)
 
-    def _finish(self, reason: str, partial: bytes = b"") -> None:
+    def _finish(self, reason: str, partial: bytes = b"", omitted: int = 0) -> None:
         """Tell the end, once."""
         with self._changed:
             if not self._over:
-                self._arrived.append(Ended(time.monotonic(), reason, partial=partial))
+                self._arrived.append(Ended(time.monotonic(), reason, partial=partial, omitted=omitted))
                 self._over = True
 
 
@@ -273,11 +280,15 @@ class Bell:
 
 
 class Lines:
-    """Cuts a stream of bytes into lines, keeping at most MAX_LINE bytes of each."""
+    """Cuts a stream of bytes into lines, keeping at most MAX_LINE bytes of each, and less where there is no room."""
 
     def __init__(self) -> None:
         self._begun = bytearray()
         self._omitted = 0
+        self._taken = 0
+
+    def __del__(self) -> None:
+        BYTES.give(self._taken)
 
     def feed(self, part: bytes) -> list[tuple[bytes, int]]:
         """The lines that `part` completes, each with the number of bytes left out."""
@@ -287,18 +298,35 @@ class Lines:
             return []
         if self._begun:
             self._keep(head)
-            head, omitted = bytes(self._begun), self._omitted
-            self._begun, self._omitted = bytearray(), 0
+            head, omitted = self._whole(), self._omitted
+            self._omitted = 0
         else:
             omitted = 0
         self._keep(rest.pop())
         return [(head, omitted), *((line, 0) for line in rest)]
 
     def rest(self) -> bytes:
-        """The line that was begun and not ended."""
-        return bytes(self._begun)
+        """The line that was begun and not ended, at most its first 64 KiB."""
+        return bytes(self._begun[:SMALL])
+
+    def end(self) -> tuple[bytes, int]:
+        """The line that was begun and not ended, and the number of bytes left out; nothing follows."""
+        return self._whole(), self._omitted
+
+    def _whole(self) -> bytes:
+        """The line begun; the next one begins."""
+        BYTES.give(self._taken)
+        begun, self._begun, self._taken = self._begun, bytearray(), 0
+        return kept(begun)
 
     def _keep(self, part: bytes) -> None:
-        room = MAX_LINE - len(self._begun)
+        room = 0 if self._omitted else MAX_LINE - len(self._begun)
+        size = len(self._begun) + min(len(part), room)
+        if size > max(SMALL, self._taken):
+            step = min(size + STEP, MAX_LINE)
+            if BYTES.take(step - self._taken):
+                self._taken = step
+            else:
+                room = max(0, max(SMALL, self._taken) - len(self._begun))
         self._begun += part[:room]
         self._omitted += max(0, len(part) - room)

@@ -1,0 +1,79 @@
+"""How much of what targets say is kept at once, in all sessions together; what is beyond that is told."""
+
+from __future__ import annotations
+
+import threading
+
+MB = 1_000_000
+MOST_BYTES = 16 * 1024 * 1024
+"""Bytes of one message that are kept."""
+
+
+class Budget:
+    """Bytes that may be in use at once. Safe to be used by several threads."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._used = 0
+        # What is given back by a destructor may interrupt who takes, in the same thread.
+        self._room = threading.Condition(threading.RLock())
+
+    @property
+    def used(self) -> int:
+        """Bytes that are taken now."""
+        return self._used
+
+    def take(self, size: int, patience: float = 0.0) -> bool:
+        """Whether there is room for `size` bytes within `patience` seconds; they are taken until given back."""
+        with self._room:
+            if self._used + size > self.most and not (
+                patience and self._room.wait_for(lambda: self._fits(size), patience)
+            ):
+                return False
+            self._used += size
+            return True
+
+    def enter(self, size: int) -> None:
+        """Take `size` bytes, whether there is room or not."""
+        with self._room:
+            self._used += size
+
+    def give(self, size: int) -> None:
+        """Give back what was taken."""
+        with self._room:
+            self._used -= size
+            self._room.notify_all()
+
+    def _fits(self, size: int) -> bool:
+        return self._used + size <= self.most
+
+
+class Bulk(bytes):
+    """Many bytes of a target, which count for as long as somebody has them."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        BYTES.give(len(self))
+
+    def __reduce__(self) -> tuple[type[bytes], tuple[bytes]]:
+        return bytes, (bytes(memoryview(self)),)
+
+
+SMALL = 64 * 1024
+
+
+def kept(data: bytes | bytearray) -> bytes:
+    """A copy of `data`, counted if it is large."""
+    if len(data) < SMALL:
+        return bytes(data)
+    BYTES.enter(len(data))
+    return Bulk(data)
+
+
+BYTES = Budget(48 * MB)
+"""Messages as they came over the wire, begun or whole, those of less than 64 KiB left out."""
+MESSAGES = Budget(64 * MB)
+"""The same as objects of Python, those that are small left out."""
+HISTORIES = Budget(16 * MB)
+"""What was said in sessions that are over."""
