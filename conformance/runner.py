@@ -103,6 +103,9 @@ class Runner:
                 self._seal()
             self._connections.close(hurry=not self._complete)
             pool.shutdown(cancel_futures=True)
+        if left := self._connections.left:  # over stdio an invariant says it
+            self._notes.append(f"the server leaves processes behind when it gets a SIGTERM, which were ended: {left}")
+            yield events.Noted(self._notes[-1])
         yield events.Finished(self.report())
 
     def stop(self) -> None:

@@ -42,10 +42,6 @@ NOT_YET = {
         flood-newlines-end flood-newlines-start hangs-in-tools-call hangs-on-unknown-methods http-session-id-odd
         stops-itself stops-reading
     """,
-    "the sentence or the status is not the one that is wanted": """
-        daemon-at-sigterm hangs-on-bad-json http-daemon nests-without-end
-    """,
-    "a process that is stopped by SIGSTOP needs another one that wakes it": "sends-sigstop-initialize",
 }
 """What is known not to hold so far: why → names."""
 SKIPPED = {name: why for why, names in NOT_YET.items() for name in names.split()}

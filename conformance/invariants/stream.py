@@ -19,6 +19,8 @@ UTF8 = "jsonrpc/messages-utf8"
 SSE = "transport-http/sse-data-is-message"
 BOM = b"\xef\xbb\xbf"
 _CONTENT_LENGTH = re.compile(rb"(?i)^content-(length|type)\s*:")
+_BEGINS = re.compile(rb"(\xef\xbb\xbf)?\s*+(\[\s*+)?+(\{\s*+([\"}]|\Z)|\Z)")
+"""How a message or a batch of them begins: what begins otherwise is none, however it goes on."""
 MAX_SERIES = 200
 """Lines of one pretty-printed message that are put together again."""
 MAX_SERIES_BYTES = 1024 * 1024
@@ -128,8 +130,7 @@ class Stream(Watcher):
                 ceiling=Severity.WARNING,
             )
             return
-        message_like = frame.data.lstrip()[:1] in (b"{", b"[")
-        if message_like and (len(frame.data) >= MAX_LINE or beyond_us(frame.data)):
+        if _BEGINS.match(frame.data) and (len(frame.data) >= MAX_LINE or beyond_us(frame.data)):
             self.ledger.inconclusive(STDOUT, "a line was too long for mcp-conform to read, or had too many parts")
             return
         self._series.append(frame)
