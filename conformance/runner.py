@@ -32,6 +32,7 @@ from conformance.model import (
 from conformance.options import Options, UsageError
 from conformance.own import Own
 from conformance.plan import plan
+from conformance.processes import strays_ended
 from conformance.profiles import rules as profiles
 from conformance.reproduction import command
 from conformance.requirements import applies, load, near
@@ -39,6 +40,7 @@ from conformance.revisions import CHOICES, Revision
 from conformance.selection import Selection, SelectionError, quick, select, without_campaigns
 from conformance.session import Session
 from conformance.survey import CallPolicy, Survey
+from conformance.target import LEFT_BEHIND, left_behind
 from conformance.transports.stdio import StdioTransport
 from conformance.units import SESSION_CASES, Stage, State, Workshop
 from conformance.verdicts import Facts, counts, exit_status, judge
@@ -103,10 +105,20 @@ class Runner:
                 self._seal()
             self._connections.close(hurry=not self._complete)
             pool.shutdown(cancel_futures=True)
-        if left := self._connections.left:  # over stdio an invariant says it
-            self._notes.append(f"the server leaves processes behind when it gets a SIGTERM, which were ended: {left}")
-            yield events.Noted(self._notes[-1])
+        if left := self._left_behind():
+            self._notes.append(left)
+            yield events.Noted(left)
         yield events.Finished(self.report())
+
+    def _left_behind(self) -> str:
+        """What no finding tells of the processes that were left behind and ended, as one line."""
+        strays = strays_ended()
+        if left := self._connections.left:
+            return f"{LEFT_BEHIND} when it gets a SIGTERM, which were ended: {left}"
+        told = any(
+            finding.message == LEFT_BEHIND for s in self._states for ledger in s.ledgers for finding in ledger.findings
+        )
+        return f"{LEFT_BEHIND}, which were ended: {left_behind(strays)}" if strays and not told else ""
 
     def stop(self) -> None:
         """Have the run end early: nothing is written down any more, and the servers are ended under their sessions.

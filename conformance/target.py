@@ -71,6 +71,8 @@ def ending(stderr: str) -> str:
     return text if len(text) <= 600 else f"… {rest or f'[{len(first)} characters without a blank]'}"
 
 
+LEFT_BEHIND = "the server leaves processes behind"
+
 NAMED = 5
 """Of the processes that a server leaves behind, how many are named."""
 

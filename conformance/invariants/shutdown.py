@@ -9,6 +9,7 @@ from conformance.ledger import Ledger
 from conformance.messages import MAY_TAKE_LONG, id_key
 from conformance.model import Frame, Severity
 from conformance.session import Call, Session
+from conformance.target import LEFT_BEHIND
 from conformance.transports import Ending
 
 IMPLIED = "transport-stdio/exits-on-stdin-close-implied"
@@ -63,7 +64,7 @@ class Shutdown(Watcher):
         else:
             self._stayed(requirement, ending)
         if ending.left:  # however it was asked to go
-            self._broke(requirement, "the server leaves processes behind", ending.left, Severity.ADVICE)
+            self._broke(requirement, LEFT_BEHIND, ending.left, Severity.ADVICE)
 
     def _stayed(self, requirement: str, ending: Ending) -> None:
         session = self.session
