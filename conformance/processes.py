@@ -46,7 +46,7 @@ _running: dict[str, Family] = {}
 _started: set[int] = set()
 """Processes that we started and shall be told the status of."""
 _strays_ended: dict[tuple[int, float], str] = {}
-"""Command lines of what was ended and came of a server that had gone, nobody knows which: number and beginning → line."""
+"""Command lines by `Process.key` of what was ended and came of a server that had gone, nobody knows which."""
 _starting = threading.Lock()
 """Held while a server is started, so that nobody takes it for a stray before it is known."""
 _first = 0.0
