@@ -42,8 +42,8 @@ from conformance.session import Session
 from conformance.survey import CallPolicy, Survey
 from conformance.target import LEFT_BEHIND, left_behind
 from conformance.transports.stdio import StdioTransport
-from conformance.units import SESSION_CASES, Stage, State, Workshop
-from conformance.verdicts import Facts, counts, exit_status, judge
+from conformance.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
+from conformance.verdicts import Facts, counts, exit_status, in_order, judge
 
 INTERRUPTED = "the run was interrupted"
 
@@ -76,6 +76,8 @@ class Runner:
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._states: list[State] = []
+        self._order: dict[str, tuple[str, ...]] = {}
+        """The cases of each revision, as they are played."""
         self._ahead = 0
         self._problem = ""
         self._complete = False
@@ -265,6 +267,8 @@ class Runner:
             yield events.Surveyed(state.revision.date, state.transport, state.server, state.survey)
             units = plan(self.selection.cases, state)
             total += sum(len(unit) for unit in units)
+            played = (case.id for unit in units for case in unit)
+            self._order[state.revision.date] = (OPENING, SURVEY, *played, CLOSING)
             for unit in units:
                 todo.append(self._job(state, unit, state.main if unit is units[0] else None))
             self._connections.expect(len(units) - 1)
@@ -340,6 +344,9 @@ class Runner:
         ledger = Ledger()
         for part in state.ledgers:
             ledger.merge(part)
+        # As it is played, and not as it happened to be written down by threads: the same every time.
+        order = self._order.get(state.revision.date, (OPENING,))
+        ledger.findings.sort(key=lambda finding: order.index(finding.case) if finding.case in order else len(order))
         by = checks()
         facts = Facts(
             state.revision.date,
@@ -362,7 +369,7 @@ class Runner:
             state.transport,
             state.server,
             state.survey.capabilities if state.survey else {},
-            tuple(verdicts),
+            in_order(verdicts, [finding.requirement for finding in ledger.findings]),
             sum(state.seconds.values()),
             self.target.name,
             tuple(ledger.tallies),

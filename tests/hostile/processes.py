@@ -59,6 +59,12 @@ def _a_few_times(start: Callable[[], None]) -> Callable[[], None]:
     return limited
 
 
+def _become_another() -> None:
+    """Be another program with an empty environment, which no alarm ends."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    os.execve(sys.executable, [sys.executable, "-c", f"import time; time.sleep({bounds.DAEMON_LIFE})"], {})
+
+
 def _deaf() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
@@ -137,19 +143,14 @@ def _at_sigterm(server: Server, start: Callable[[], None]) -> None:
 @target(statuses=(0, 1), says=LEFT)
 def daemon_without_environment(server: Server) -> None:
     """Leaves a daemon that is another program, with an empty environment."""
-    server.after["start"] = lambda: start_daemon(
-        lambda: os.execve(sys.executable, [sys.executable, "-c", f"import time; time.sleep({bounds.DAEMON_LIFE})"], {})
-    )
+    server.after["start"] = lambda: start_daemon(_become_another)
 
 
 @target(statuses=(0, 1), says=LEFT)
 def daemon_without_environment_at_sigterm(server: Server) -> None:
     """Starts such a daemon when it gets a SIGTERM."""
 
-    def become() -> None:
-        os.execve(sys.executable, [sys.executable, "-c", f"import time; time.sleep({bounds.DAEMON_LIFE})"], {})
-
-    _at_sigterm(server, lambda: start_daemon(become))
+    _at_sigterm(server, lambda: start_daemon(_become_another))
 
 
 @target(statuses=(0, 1), says=LEFT)
