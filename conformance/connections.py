@@ -59,6 +59,8 @@ class Connections:
         self._secrets = secrets_of(target)
         self.started = 0
         self.requests = 0
+        self.left = ""
+        """What a server at a URL left behind when it was ended, for people."""
         self._patient = limits
         self._hurried = True
         self._spares = spares
@@ -170,6 +172,7 @@ class Connections:
             thread.join()
         for server in servers:
             server.end()
+            self.left = self.left or server.left
 
     # -- inside
 

@@ -1,7 +1,8 @@
-"""Being told to stop: what the signals SIGINT, SIGTERM, SIGHUP and SIGQUIT do."""
+"""Being told to stop: what the signals SIGINT, SIGTERM, SIGHUP and SIGQUIT do, and those of job control."""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -13,6 +14,9 @@ SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK") if hasattr(signal, name)
 )
 """Those of them that this system has; SIGBREAK is Ctrl-Break on Windows."""
+
+JOB_CONTROL = tuple(getattr(signal, name) for name in ("SIGTSTP", "SIGTTIN", "SIGTTOU") if hasattr(signal, name))
+"""What a terminal stops a process with, Ctrl-Z and its like."""
 
 
 class _Outcome:
@@ -27,15 +31,19 @@ def taken_by(told: Callable[[], None]) -> Iterator[None]:
     """For a while each of the signals calls `told` in the main thread; afterwards what was before holds again.
 
     A signal that is ignored stays ignored, as nohup wants it. In another thread than the main one nothing changes.
+    Without a terminal there is nobody who could have a stopped process go on: then those of JOB_CONTROL, which come of
+    a server, do nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        told()
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if number in SIGNALS:
+            told()
 
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    taken = SIGNALS if _has_terminal() else (*SIGNALS, *JOB_CONTROL)
+    before = {number: signal.getsignal(number) for number in taken}
     before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
     try:
         for number in before:
@@ -44,6 +52,15 @@ def taken_by(told: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def _has_terminal() -> bool:
+    """Whether a terminal controls this process."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except (OSError, AttributeError):
+        return False
+    return True
 
 
 def interrupt() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from conformance.model import Limits, Target
-from conformance.target import ServerProcess, StartError
+from conformance.target import ServerProcess, StartError, left_behind
 
 PORTS = range(20_000, 32_000)
 """Below the ports that systems give to outgoing connections, so that none of those takes a chosen port meanwhile."""
@@ -48,6 +48,8 @@ class RunningServer:
         self._given = target
         self._limits = limits
         self._process: ServerProcess | None = None
+        self.left = ""
+        """What it left behind when it was ended, for people."""
         self.url = ""
         self._choose()
 
@@ -136,7 +138,8 @@ class RunningServer:
         """Terminate it; nothing is left behind. Idempotent."""
         process, self._process = self._process, None
         if process is not None:
-            process.end(0.0)
+            how, orphans = process.end(0.0)
+            self.left = left_behind(orphans) if how == "terminated" else ""
 
 
 def is_loopback(host: str) -> bool:

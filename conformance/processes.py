@@ -45,6 +45,8 @@ _running: dict[str, Family] = {}
 """Marker → the families whose server is not known to have ended."""
 _started: set[int] = set()
 """Processes that we started and shall be told the status of."""
+_strays_ended: dict[tuple[int, float], str] = {}
+"""Command lines by `Process.key` of what was ended and came of a server that had gone, nobody knows which."""
 _starting = threading.Lock()
 """Held while a server is started, so that nobody takes it for a stray before it is known."""
 _first = 0.0
@@ -90,7 +92,7 @@ class Family:
         left = self._await(patience)
         names = sorted(name for process in left if (name := _command_line(process.pid)))
         if left:
-            _kill(self._left, limit)
+            _kill(self._noted, limit)
         self._let_go()
         return tuple(names)
 
@@ -120,6 +122,14 @@ class Family:
             everyone = _in_question()
             return {*self._members(everyone), *_strays(everyone)}
 
+    def _noted(self) -> Collection[Process]:
+        """What is left and about to be ended."""
+        left = self._left()
+        for process in left:
+            if process.key not in self._known and process.key not in _strays_ended:
+                _strays_ended[process.key] = _command_line(process.pid)
+        return left
+
     def _await(self, patience: float) -> Collection[Process]:
         """What is left after at most `patience` seconds."""
         deadline = time.monotonic() + patience
@@ -137,6 +147,13 @@ class Family:
             _watchdog.leave(self.popen.pid)
         except OSError:
             pass
+
+
+def strays_ended() -> tuple[str, ...]:
+    """Command lines of what was ended since the last call and came of some server that had gone, nobody knows which."""
+    found = tuple(sorted(filter(None, _strays_ended.values())))
+    _strays_ended.clear()
+    return found
 
 
 def _in_question() -> list[Process]:

@@ -12,29 +12,31 @@ from typing import Literal
 
 from conformance import events
 from conformance.cases import Case
-from conformance.checks import cases, checks, judged_by_invariants, probes
+from conformance.checks import cases, judged_by_invariants, probes
+from conformance.conclusion import Conclusion
 from conformance.confirmation import Confirmation
 from conformance.connections import Connections
 from conformance.detection import Attempt, attempts, discard, judge_offers, untestable
-from conformance.folklore import explained, of_problem
+from conformance.folklore import of_problem
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
-from conformance.model import Judged, Kind, Report, Requirement, Run, Target, Verdict
+from conformance.model import Kind, Report, Target
 from conformance.options import Options, UsageError
 from conformance.own import Own
 from conformance.plan import plan
+from conformance.processes import strays_ended
 from conformance.profiles import rules as profiles
-from conformance.reproduction import command
-from conformance.requirements import applies, load, near
+from conformance.requirements import load, near
 from conformance.revisions import ALL, BY_DATE, CHOICES, NEWEST, Revision
 from conformance.selection import Selection, SelectionError, quick, select, without_campaigns
 from conformance.session import Session
 from conformance.survey import CallPolicy, Survey
+from conformance.target import LEFT_BEHIND, left_behind
 from conformance.time_limit import TimeLimit
 from conformance.tracing import Tracer
 from conformance.transports.stdio import StdioTransport
-from conformance.units import SESSION_CASES, Stage, State, Workshop
-from conformance.verdicts import Facts, counts, exit_status, judge
+from conformance.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
+from conformance.verdicts import counts, exit_status
 
 INTERRUPTED = "the run was interrupted"
 
@@ -59,17 +61,12 @@ class Runner:
             raise UsageError(f"--profile: {error}") from None
         self._advice = profiles.requirements(rules)
         own = options.own or Own()
-        self._own = frozenset(own.requirements)
         self.requirements = {**load(), **self._advice, **own.requirements}
         self.cases = (*cases(), *own.cases)
         self._limit = limit or TimeLimit(options.time_limit)
         self._notes: list[str] = []
         self._untried: tuple[str, ...] = ()
         self.selection = self._select()
-        self._judging: dict[str, tuple[str, ...]] = {}
-        for case in self.selection.cases:
-            for requirement in case.requirements:
-                self._judging[requirement] = (*self._judging.get(requirement, ()), case.id)
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._states: list[State] = []
@@ -82,6 +79,7 @@ class Runner:
         self._connections.begin_with(ahead)
         self._connections.answers = options.answers
         self._workshop = Workshop(self._connections, load_invariants(), probes(), rules, self._limit)
+        self._conclusion = Conclusion(target, self.selection, self.requirements, self._advice, own.requirements)
         self._confirmation = Confirmation(
             self._workshop, self.selection, options.quick, bool(self._advice), self.requirements
         )
@@ -107,7 +105,20 @@ class Runner:
                 self._seal()
             self._connections.close(hurry=not self._complete)
             pool.shutdown(cancel_futures=True)
+        if left := self._left_behind():
+            self._notes.append(left)
+            yield events.Noted(left)
         yield events.Finished(self.report())
+
+    def _left_behind(self) -> str:
+        """What no finding tells of the processes that were left behind and ended, as one line."""
+        strays = strays_ended()
+        if left := self._connections.left:
+            return f"{LEFT_BEHIND} when it gets a SIGTERM, which were ended: {left}"
+        told = any(
+            finding.message == LEFT_BEHIND for s in self._states for ledger in s.ledgers for finding in ledger.findings
+        )
+        return f"{LEFT_BEHIND}, which were ended: {left_behind(strays)}" if strays and not told else ""
 
     def stop(self) -> None:
         """Have the run end early: nothing is written down any more, and the servers are ended under their sessions.
@@ -130,7 +141,9 @@ class Runner:
         """What has been learned so far."""
         from conformance import __version__
 
-        runs = tuple(self._conclude(state) for state in self._states)
+        cut = self._limit.reason if self._limit.reached else INTERRUPTED
+        options, cut = self._own_options(), "" if self._complete else cut
+        runs = tuple(self._conclusion.run(state, options, cut) for state in self._states)
         lost = [reason for state in self._states for reason in state.lost]
         gone = next((state.gone for state in self._states if state.gone), "")
         if self._limit.reached:
@@ -261,6 +274,8 @@ class Runner:
             yield from (events.Noted(f"{state.revision.date}: {why}") for why in state.survey.cut)
             units = plan(self.selection.cases, state)
             total += sum(len(unit) for unit in units)
+            played = (case.id for unit in units for case in unit)
+            state.order = (OPENING, SURVEY, *played, CLOSING)
             for unit in units:
                 todo.append(self._job(state, unit, state.main if unit is units[0] else None))
             self._connections.expect(len(units) - 1)
@@ -329,64 +344,6 @@ class Runner:
             needed = sum(map(self._confirmation.needed, self._states))
             self._connections.expect(max(0, needed - self._ahead))
             self._ahead = max(needed, self._ahead)
-
-    # -- conclude
-
-    def _conclude(self, state: State) -> Run:
-        ledger = Ledger()
-        for part in state.ledgers:
-            ledger.merge(part)
-        by = checks()
-        cut = self._limit.reason if self._limit.reached else INTERRUPTED
-        facts = Facts(
-            state.revision.date,
-            state.transport,
-            state.survey,
-            ledger,
-            self._judging,
-            state.seconds,
-            state.blocked_by or ("" if self._complete else cut),
-            self.options.softened,
-        )
-        verdicts = [
-            self._completed(judge(requirement, facts), state)
-            for requirement in self._reportable(state)
-            if requirement.id in by or requirement.id in self._advice or requirement.id in self._own
-        ]
-        return Run(
-            state.revision.date,
-            state.revision.era,
-            state.transport,
-            state.server,
-            state.survey.capabilities if state.survey else {},
-            tuple(verdicts),
-            sum(state.seconds.values()),
-            self.target.name,
-            tuple(ledger.tallies),
-        )
-
-    def _reportable(self, state: State) -> Iterator[Requirement]:
-        for identifier, requirement in self.requirements.items():
-            if (
-                identifier in self.selection.requirements
-                and not requirement.unobservable
-                and applies(requirement, state.revision.date, state.transport)
-            ):
-                yield requirement
-
-    def _completed(self, judged: Judged, state: State) -> Judged:
-        """With the command that shows the failure again, and what probably is behind it."""
-        if judged.verdict is not Verdict.FAILED:
-            return judged
-        first = judged.findings[0]
-        advice = judged.requirement.id in self._advice
-        shown_by = (judged.requirement.id,) if advice else (*first.after, first.case)
-        findings = tuple(map(explained, judged.findings))
-        return replace(
-            judged,
-            findings=findings,
-            reproduce=command(self.target, self._own_options(), state.revision.date, *shown_by),
-        )
 
     # -- inside
 

@@ -71,6 +71,34 @@ def ending(stderr: str) -> str:
     return text if len(text) <= 600 else f"… {rest or f'[{len(first)} characters without a blank]'}"
 
 
+LEFT_BEHIND = "the server leaves processes behind"
+
+NAMED = 5
+"""Of the processes that a server leaves behind, how many are named."""
+
+LONGEST = 100
+"""Characters of a command line that are shown."""
+
+
+def left_behind(command_lines: tuple[str, ...]) -> str:
+    """How many processes there are, and the first of them; "" if there are none.
+
+    Each is cut between words: half a secret would not be known as one.
+    """
+    number, named = len(command_lines), [_shortened(line) for line in command_lines[:NAMED]]
+    rest = f" and {number - NAMED} more" if number > NAMED else ""
+    return f"{number} {'process' if number == 1 else 'processes'}: {', '.join(named)}{rest}" if number else ""
+
+
+def _shortened(line: str) -> str:
+    kept = ""
+    for word in line.split(" "):
+        if len(kept) + len(word) > LONGEST:
+            return f"{kept}…" if kept else f"[{len(word)} characters without a blank]"
+        kept += f"{word} "
+    return kept.rstrip()
+
+
 class ServerProcess:
     """A running target: its own process group, pipes unbuffered, stderr drained by a thread.
 

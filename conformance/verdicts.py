@@ -80,6 +80,24 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
     )
 
 
+def in_order(verdicts: Iterable[Judged], found: Iterable[str]) -> tuple[Judged, ...]:
+    """What failed comes first: by severity, what blocks others before what does not, then as it was `found`.
+
+    `found` are the ids of requirements. The others keep their order.
+    """
+    verdicts = tuple(verdicts)
+    places = {identifier: place for place, identifier in enumerate(dict.fromkeys(found))}
+    causes = {judged.reason for judged in verdicts if judged.verdict is Verdict.BLOCKED}
+
+    def place(judged: Judged) -> tuple[int, bool, int]:
+        if judged.severity is None:
+            return 1, False, 0
+        identifier = judged.requirement.id
+        return -judged.severity.rank, identifier not in causes, places.get(identifier, len(places))
+
+    return tuple(sorted(verdicts, key=place))
+
+
 def _at_most(severity: Severity | None, finding: Finding) -> Finding:
     """The finding, no heavier than `severity`."""
     if severity is None or (finding.ceiling is not None and finding.ceiling.rank <= severity.rank):

@@ -48,6 +48,7 @@ LINE = [
     ["events", "own"],
     ["masking", "options", "tracing"],
     ["reproduction"],
+    ["conclusion"],
     ["runner"],
     ["fleet"],
     ["reporters", "supervision", "target_file"],

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 from conformance.fuzz.choices import Choices, Drawn
-from conformance.fuzz.example import DIED, Breach, Example, Reply
+from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Breach, Example, Reply
 from conformance.fuzz.limits import extreme, tamed
 from conformance.fuzz.partner import GIVEN_UP, VOLLEY, Partner, Tired
 from conformance.fuzz.saved import replay
@@ -31,6 +31,8 @@ MOST_SILENCES = 4
 """Times that the server stops answering before a campaign looks no further."""
 ENOUGH = 2
 """Examples of a kind that may hurt the server before the others of that kind are left out."""
+FATES = {DIED: "ended the server", HUNG: "hung it", SWALLOWED: "made it lose the message after them"}
+"""What becomes of a server, as the end of a sentence."""
 MOST_CAUSES = 8
 TRIES = 5
 """Times that what did not come back alone is tried with all that was said before it."""
@@ -102,6 +104,8 @@ class _Player:
         self.held: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
         self.troubled: Counter[str] = Counter()
+        self.fates: dict[str, str] = {}
+        """Kind → what became of the server when it got one of that kind."""
         self.left_out: Counter[str] = Counter()
         self.sent = 0
         self._silences = 0
@@ -140,7 +144,7 @@ class _Player:
             if waiting:
                 self._volley(waiting)
         except GIVEN_UP as reason:
-            self.note = str(reason)
+            self.note = f"{reason}, so no more frames were sent"
         finally:
             self.seconds = time.monotonic() - self.began
 
@@ -199,6 +203,7 @@ class _Player:
         """One silence of a kind is enough, since each is waited for; too many end the campaign."""
         if not reply.fate:
             return
+        self.fates[example.kind] = reply.fate
         self.troubled[example.kind] += 1 if reply.fate == DIED else ENOUGH
         self._silences += reply.fate != DIED
 
@@ -396,9 +401,7 @@ class _Player:
             else:
                 ledger.inconclusive(requirement, "the server answered no frame of the campaign that could show it")
         if self.left_out:
-            kinds = ", ".join(self.left_out)
-            note = f"{sum(self.left_out.values())} more frames of a kind that hurts the server left out: {kinds}"
-            self.note = f"{self.note}; {note}" if self.note else note
+            self.note = "; ".join(filter(None, (self.note, self._unsent())))
         ledger.tallies.append(
             Tally(
                 self.campaign.name,
@@ -411,6 +414,16 @@ class _Player:
                 self.note,
             )
         )
+
+    def _unsent(self) -> str:
+        """Which frames were left out, and why."""
+        parts = []
+        for fate, did in FATES.items():
+            kinds = [(kind, count) for kind, count in self.left_out.most_common() if self.fates[kind] == fate]
+            if kinds:
+                names = ", ".join(f"{kind} ({count})" for kind, count in kinds)
+                parts.append(f"{sum(count for _, count in kinds)} after others of their kind {did}: {names}")
+        return f"frames were left out, {'; '.join(parts)}; they are sent once the server survives the first of each"
 
 
 def _at_most_a_warning(breach: Breach) -> Breach:

@@ -9,15 +9,11 @@ from conformance.ledger import Ledger
 from conformance.messages import MAY_TAKE_LONG, id_key
 from conformance.model import Frame, Severity
 from conformance.session import Call, Session
+from conformance.target import LEFT_BEHIND
+from conformance.transports import Ending
 
 IMPLIED = "transport-stdio/exits-on-stdin-close-implied"
 SAID = "transport-stdio/exits-on-stdin-close"
-
-NAMED = 5
-"""Of the processes that a server leaves behind, how many are named."""
-
-LONGEST = 100
-"""Characters of a command line that are shown."""
 
 
 class Shutdown(Watcher):
@@ -65,9 +61,13 @@ class Shutdown(Watcher):
             return  # we did not wait for it: the run was cut short
         if ending.how == "closed":
             self.ledger.held(requirement)
-            if ending.orphans:
-                self._broke(requirement, "the server leaves processes behind", _left(ending.orphans), Severity.ADVICE)
-            return
+        else:
+            self._stayed(requirement, ending)
+        if ending.left:  # however it was asked to go
+            self._broke(requirement, LEFT_BEHIND, ending.left, Severity.ADVICE)
+
+    def _stayed(self, requirement: str, ending: Ending) -> None:
+        session = self.session
         after = f"{session.limits.shutdown:g} s after its stdin was closed"
         step = "SIGTERM ended it" if ending.how == "terminated" else "it ignored SIGTERM too and was killed"
         self._broke(requirement, "the server does not exit when its stdin is closed", f"it still ran {after}; {step}")
@@ -82,19 +82,3 @@ class Shutdown(Watcher):
             frames=frames,
             ceiling=ceiling,
         )
-
-
-def _left(command_lines: tuple[str, ...]) -> str:
-    """How many there are, and the first of them, each cut between words: half a secret would not be known as one."""
-    number, named = len(command_lines), [_shortened(line) for line in command_lines[:NAMED]]
-    rest = f" and {number - NAMED} more" if number > NAMED else ""
-    return f"{number} {'process' if number == 1 else 'processes'}: {', '.join(named)}{rest}"
-
-
-def _shortened(line: str) -> str:
-    kept = ""
-    for word in line.split(" "):
-        if len(kept) + len(word) > LONGEST:
-            return f"{kept}…" if kept else f"[{len(word)} characters without a blank]"
-        kept += f"{word} "
-    return kept.rstrip()

@@ -18,6 +18,8 @@ UTF8 = "jsonrpc/messages-utf8"
 SSE = "transport-http/sse-data-is-message"
 BOM = b"\xef\xbb\xbf"
 _CONTENT_LENGTH = re.compile(rb"(?i)^content-(length|type)\s*:")
+_BEGINS = re.compile(rb"(\xef\xbb\xbf)?\s*+(\[\s*+)?+(\{\s*+([\"}]|\Z)|\Z)")
+"""How a message or a batch of them begins: what begins otherwise is none, however it goes on."""
 MAX_SERIES = 200
 """Lines of one pretty-printed message that are put together again."""
 MAX_SERIES_BYTES = 1024 * 1024

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from conformance.target import StartError
+from conformance.target import StartError, left_behind
 
 REFUSED = "connection refused"
 """How the reason begins when a message was not even taken."""
@@ -71,6 +71,11 @@ class Ending:
     code: int | None = None
     seconds: float = 0.0
     orphans: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> str:
+        """The processes that it had the chance to take along and left behind, for people; "" if there are none."""
+        return left_behind(self.orphans) if self.how in ("closed", "terminated") else ""
 
 
 class Transport(Protocol):

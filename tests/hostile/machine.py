@@ -36,6 +36,8 @@ for _name, _moment in (
     ("SIGTERM", "initialize"),
     ("SIGSTOP", "initialize"),
     ("SIGTSTP", "initialize"),
+    ("SIGTTIN", "tools/call"),
+    ("SIGTTOU", "initialize"),
     ("SIGPIPE", "initialize"),
     ("SIGUSR1", "initialize"),
     ("SIGALRM", "initialize"),

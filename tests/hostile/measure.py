@@ -142,6 +142,8 @@ def _watch(process: subprocess.Popen[bytes], outcome: Outcome, end: float, memor
     seen: set[int] = set()
     interrupted = 0.0
     while process.poll() is None:
+        if re.search(rb"^State:\s+T", _file(process.pid, "status"), re.M):
+            os.kill(process.pid, signal.SIGCONT)  # as a user would who sees that it is stopped
         used, seen = _memory(process.pid, seen)
         outcome.memory = max(outcome.memory, used)
         outcome.cpu = _cpu(process.pid) or outcome.cpu

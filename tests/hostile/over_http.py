@@ -398,6 +398,20 @@ def http_daemon(_server: Any) -> None:
     _serve(_web())
 
 
+@target(**{**HTTP, "statuses": (0, 1), "says": LEFT})
+def http_daemon_at_sigterm(_server: Any) -> None:
+    """Serves, and starts a daemon when it gets a SIGTERM."""
+    import os
+    import signal
+
+    def hand_over(_number: int, _frame: object) -> None:
+        start_daemon()
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, hand_over)
+    _serve(_web())
+
+
 @target(**HTTP)
 def http_serves_from_a_daemon(server: Any) -> None:
     """Goes into the background and serves there."""

@@ -59,6 +59,12 @@ def _a_few_times(start: Callable[[], None]) -> Callable[[], None]:
     return limited
 
 
+def _become_another() -> None:
+    """Be another program with an empty environment, which no alarm ends."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    os.execve(sys.executable, [sys.executable, "-c", f"import time; time.sleep({bounds.DAEMON_LIFE})"], {})
+
+
 def _deaf() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
@@ -117,9 +123,14 @@ def daemon_at_the_end(server: Server) -> None:
 @target(statuses=(0, 1), says=LEFT)
 def daemon_at_sigterm(server: Server) -> None:
     """Stays when its input ends and starts a daemon when it gets a SIGTERM."""
+    _at_sigterm(server, start_daemon)
+
+
+def _at_sigterm(server: Server, start: Callable[[], None]) -> None:
+    """Stay when the input ends; at a SIGTERM `start` and go."""
 
     def hand_over(_number: int, _frame: object) -> None:
-        start_daemon()
+        start()
         os._exit(0)
 
     def stay() -> None:
@@ -132,9 +143,22 @@ def daemon_at_sigterm(server: Server) -> None:
 @target(statuses=(0, 1), says=LEFT)
 def daemon_without_environment(server: Server) -> None:
     """Leaves a daemon that is another program, with an empty environment."""
-    server.after["start"] = lambda: start_daemon(
-        lambda: os.execve(sys.executable, [sys.executable, "-c", f"import time; time.sleep({bounds.DAEMON_LIFE})"], {})
-    )
+    server.after["start"] = lambda: start_daemon(_become_another)
+
+
+@target(statuses=(0, 1), says=LEFT)
+def daemon_without_environment_at_sigterm(server: Server) -> None:
+    """Starts such a daemon when it gets a SIGTERM."""
+
+    _at_sigterm(server, lambda: start_daemon(_become_another))
+
+
+@target(statuses=(0, 1), says=LEFT)
+def daemon_at_exit(server: Server) -> None:
+    """Starts a daemon that holds the pipes while its run-time goes down."""
+    import atexit
+
+    atexit.register(lambda: start_daemon(pipes=True))
 
 
 @target(statuses=(0, 1), says=LEFT)

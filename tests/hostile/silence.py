@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 NO_ANSWER = "(?i)(no|not|never|without an|un) ?answer|did not return"
 GONE = "(?i)exited with code 9"
+HANGS = r"(?s)the server answers nothing any more.*what was sent: .*frame +[\d.]+ s → "
 KINDS = (
     "ping",
     "tools/list",
@@ -75,16 +77,39 @@ def hangs_on_unknown_methods(server: Server) -> None:
     server.edit = edit
 
 
-@target(statuses=(1,))
-def hangs_on_bad_json(server: Server) -> None:
-    """Hangs for good when it gets what is not JSON."""
+def _hangs_at(wrong: Callable[[bytes], bool]) -> Callable[[Server], None]:
+    """A line of input that is `wrong` hangs the whole server."""
 
-    def take(line: bytes) -> None:
-        if not line.startswith(b"{") or not line.rstrip().endswith(b"}"):
-            bounds.wait()
-        server.line(line)
+    def play(server: Server) -> None:
+        def take(line: bytes) -> None:
+            if wrong(line):
+                bounds.wait()
+            server.line(line)
 
-    server.take = take
+        server.take = take
+
+    return play
+
+
+def _is_no_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return bool(line.strip())
+    return False
+
+
+def _is_no_utf8(line: bytes) -> bool:
+    return "\N{REPLACEMENT CHARACTER}" in line.decode("utf-8", "replace")
+
+
+# That a server answers what is no message at all is said in prose and by SHOULD only: no violation.
+for _name, _what, _wrong in (
+    ("bad-json", "what is not JSON", _is_no_json),
+    ("a-long-line", "a line of more than 64 KiB", lambda line: len(line) > 65_536),
+    ("bad-utf-8", "what is not UTF-8", _is_no_utf8),
+):
+    add(f"hangs-on-{_name}", f"Hangs for good when it gets {_what}.", _hangs_at(_wrong), statuses=(0,), says=HANGS)
 
 
 @target()
