@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 from conformance.fuzz.choices import Choices, Drawn
-from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Breach, Example, Reply
+from conformance.fuzz.example import DIED, Breach, Example, Reply
+from conformance.fuzz.hurtful import Hurtful
 from conformance.fuzz.limits import extreme, tamed
 from conformance.fuzz.partner import GIVEN_UP, VOLLEY, Partner, Tired
 from conformance.fuzz.saved import replay
@@ -29,10 +30,6 @@ SHRINK_TRIES = 150
 SHRINK_SECONDS = 5.0
 MOST_SILENCES = 4
 """Times that the server stops answering before a campaign looks no further."""
-ENOUGH = 2
-"""Examples of a kind that may hurt the server before the others of that kind are left out."""
-FATES = {DIED: "ended the server", HUNG: "hung it", SWALLOWED: "made it lose the message after them"}
-"""What becomes of a server, as the end of a sentence."""
 MOST_CAUSES = 8
 TRIES = 5
 """Times that what did not come back alone is tried with all that was said before it."""
@@ -103,10 +100,8 @@ class _Player:
         self.causes: dict[tuple[str, str], _Cause] = {}
         self.held: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
-        self.troubled: Counter[str] = Counter()
-        self.fates: dict[str, str] = {}
+        self.hurtful = Hurtful()
         """Kind → what became of the server when it got one of that kind."""
-        self.left_out: Counter[str] = Counter()
         self.sent = 0
         self._silences = 0
         self._unexplained: tuple[list[Example], Reply] | None = None
@@ -128,8 +123,7 @@ class _Player:
         try:
             for _ in range(self.planned):
                 example = self._next(drawn, seen)
-                if self.troubled[example.kind] >= ENOUGH:
-                    self.left_out[example.kind] += 1
+                if self.hurtful.leaves_out(example.kind):
                     continue
                 if not self._admitted(example):
                     continue
@@ -189,8 +183,7 @@ class _Player:
         hurt: list[tuple[Example, tuple[int, ...]]] = []
         for (example, row), reply in zip(waiting, replies, strict=True):
             if reply is None:
-                if self.troubled[example.kind] >= ENOUGH:
-                    self.left_out[example.kind] += 1
+                if self.hurtful.leaves_out(example.kind):
                     continue
                 reply = self.partner.alone(example, fresh=bool(hurt) or not self.partner.session.alive)
                 hurt = [(example, row)] if reply.fate else []
@@ -203,8 +196,7 @@ class _Player:
         """One silence of a kind is enough, since each is waited for; too many end the campaign."""
         if not reply.fate:
             return
-        self.fates[example.kind] = reply.fate
-        self.troubled[example.kind] += 1 if reply.fate == DIED else ENOUGH
+        self.hurtful.hurt(example.kind, reply.fate)
         self._silences += reply.fate != DIED
 
     def _count(self, example: Example, reply: Reply, row: tuple[int, ...]) -> None:
@@ -400,8 +392,7 @@ class _Player:
                 ledger.block(requirement, self.note)
             else:
                 ledger.inconclusive(requirement, "the server answered no frame of the campaign that could show it")
-        if self.left_out:
-            self.note = "; ".join(filter(None, (self.note, self._unsent())))
+        self.note = "; ".join(filter(None, (self.note, self.hurtful.note)))
         ledger.tallies.append(
             Tally(
                 self.campaign.name,
@@ -414,16 +405,6 @@ class _Player:
                 self.note,
             )
         )
-
-    def _unsent(self) -> str:
-        """Which frames were left out, and why."""
-        parts = []
-        for fate, did in FATES.items():
-            kinds = [(kind, count) for kind, count in self.left_out.most_common() if self.fates[kind] == fate]
-            if kinds:
-                names = ", ".join(f"{kind} ({count})" for kind, count in kinds)
-                parts.append(f"{sum(count for _, count in kinds)} after others of their kind {did}: {names}")
-        return f"frames were left out, {'; '.join(parts)}; they are sent once the server survives the first of each"
 
 
 def _at_most_a_warning(breach: Breach) -> Breach:

@@ -142,11 +142,11 @@ def hear_unasked(session: Session) -> None:
 
 
 class Client:
-    """A client on the session of the case if that declares what it needs, or else on one of its own.
+    """A client on a session of its own, which is replaced once the server was hurt.
 
-    Once the server was hurt it is replaced. `opening` is what the client replies before the first call; with `silent`
-    it breaks the rules itself, and no invariant watches: what follows on something illegal is no finding. Either takes
-    a session of its own.
+    It declares no more than `capabilities`, so that a server is found out that asks for something else. `opening` is
+    what it replies before the first call. With `silent` it breaks the rules itself, and no invariant watches: what
+    follows on something illegal is no finding.
     """
 
     def __init__(
@@ -156,11 +156,7 @@ class Client:
         self._capabilities = capabilities
         self._opening = opening or {}
         self._silent = silent
-        declared = set(capabilities) <= set(bench.session.client or {})
-        shares = bool(capabilities) and declared and not opening and not silent and bench.session.alive
-        self._session: Session | None = bench.session if shares else None
-        if shares:
-            bench.session.answers.instead.clear()
+        self._session: Session | None = None
 
     @property
     def session(self) -> Session:
