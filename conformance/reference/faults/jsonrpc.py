@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from conformance.reference.server import Server
 
 ONCE = "jsonrpc/every-request-answered-once"
-STDIO = {"transports": "stdio"}
+STDIO = {"transports": "stdio", "only": "2025-11-25"}
+"""What does not return is told once in a run, so in one revision of it."""
 TEMPLATES = "resources/templates-list-available resources/templates-list-shape pagination/cursor-accepted"
 TEMPLATES += " jsonrpc/every-request-answered-once jsonrpc/valid-messages"
 
