@@ -26,7 +26,7 @@ SPOKEN: Mapping[type, frozenset[str]] = {
     kind: frozenset(names.split())
     for kind, names in {
         Target: "command url env cwd headers",
-        Run: "server capabilities verdicts tallies",
+        Run: "server capabilities verdicts tallies left_out",
         Tally: "answers note",
         Judged: "reason findings flaky reproduce",
         Finding: "message expected actual frames replay",

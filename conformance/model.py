@@ -261,7 +261,9 @@ class Tally:
 class Run:
     """One revision over one transport: what was learned about each requirement put to the test.
 
-    `name` is the name of the server in a client configuration, "" if there is only one server.
+    `name` is the name of the server in a client configuration, "" if there is only one server. `verdicts` begin with
+    what failed, as `verdicts.in_order` has it. `left_out` says why of each tool that may
+    not be called, or cannot be.
     """
 
     revision: str
@@ -273,6 +275,7 @@ class Run:
     seconds: float
     name: str = ""
     tallies: tuple[Tally, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

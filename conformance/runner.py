@@ -19,20 +19,10 @@ from conformance.detection import Attempt, attempts, discard, judge_offers, unte
 from conformance.folklore import explained, of_problem
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
-from conformance.model import (
-    Frame,
-    Judged,
-    Kind,
-    Report,
-    Requirement,
-    Run,
-    Target,
-    Verdict,
-)
+from conformance.model import Frame, Judged, Kind, Report, Requirement, Run, Target, Verdict
 from conformance.options import Options, UsageError
 from conformance.own import Own
 from conformance.plan import plan
-from conformance.processes import strays_ended
 from conformance.profiles import rules as profiles
 from conformance.reproduction import command
 from conformance.requirements import applies, load, near
@@ -40,7 +30,7 @@ from conformance.revisions import CHOICES, Revision
 from conformance.selection import Selection, SelectionError, quick, select, without_campaigns
 from conformance.session import Session
 from conformance.survey import CallPolicy, Survey
-from conformance.target import LEFT_BEHIND, left_behind
+from conformance.target import LEFT_BEHIND
 from conformance.transports.stdio import StdioTransport
 from conformance.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
 from conformance.verdicts import Facts, counts, exit_status, in_order, judge
@@ -76,8 +66,6 @@ class Runner:
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._states: list[State] = []
-        self._order: dict[str, tuple[str, ...]] = {}
-        """The cases of each revision, as they are played."""
         self._ahead = 0
         self._problem = ""
         self._complete = False
@@ -107,20 +95,11 @@ class Runner:
                 self._seal()
             self._connections.close(hurry=not self._complete)
             pool.shutdown(cancel_futures=True)
-        if left := self._left_behind():
+        found = {finding.message for state in self._states for ledger in state.ledgers for finding in ledger.findings}
+        if (left := self._connections.left_behind()) and LEFT_BEHIND not in found:
             self._notes.append(left)
             yield events.Noted(left)
         yield events.Finished(self.report())
-
-    def _left_behind(self) -> str:
-        """What no finding tells of the processes that were left behind and ended, as one line."""
-        strays = strays_ended()
-        if left := self._connections.left:
-            return f"{LEFT_BEHIND} when it gets a SIGTERM, which were ended: {left}"
-        told = any(
-            finding.message == LEFT_BEHIND for s in self._states for ledger in s.ledgers for finding in ledger.findings
-        )
-        return f"{LEFT_BEHIND}, which were ended: {left_behind(strays)}" if strays and not told else ""
 
     def stop(self) -> None:
         """Have the run end early: nothing is written down any more, and the servers are ended under their sessions.
@@ -266,9 +245,8 @@ class Runner:
             self._look_ahead()
             yield events.Surveyed(state.revision.date, state.transport, state.server, state.survey)
             units = plan(self.selection.cases, state)
-            total += sum(len(unit) for unit in units)
-            played = (case.id for unit in units for case in unit)
-            self._order[state.revision.date] = (OPENING, SURVEY, *played, CLOSING)
+            state.planned = tuple(case.id for unit in units for case in unit)
+            total += len(state.planned)
             for unit in units:
                 todo.append(self._job(state, unit, state.main if unit is units[0] else None))
             self._connections.expect(len(units) - 1)
@@ -344,9 +322,7 @@ class Runner:
         ledger = Ledger()
         for part in state.ledgers:
             ledger.merge(part)
-        # As it is played, and not as it happened to be written down by threads: the same every time.
-        order = self._order.get(state.revision.date, (OPENING,))
-        ledger.findings.sort(key=lambda finding: order.index(finding.case) if finding.case in order else len(order))
+        ledger.arrange((OPENING, SURVEY, *state.planned, CLOSING))
         by = checks()
         facts = Facts(
             state.revision.date,
@@ -373,6 +349,7 @@ class Runner:
             sum(state.seconds.values()),
             self.target.name,
             tuple(ledger.tallies),
+            state.survey.left_out if state.survey else {},
         )
 
     def _reportable(self, state: State) -> Iterator[Requirement]:

@@ -41,6 +41,7 @@ class State:
     `ledgers` are those of all units, finished or not. `startup` is how long the first answer took, in seconds.
     `lost` are the reasons why sessions were ended by the server, `in_vain` counts the cases in a row that were ended so
     twice. `gone` is why nothing can be tested any more: too many of those, or a server that we did not start is away.
+    `planned` are its cases in the order in which they are played.
     """
 
     revision: Revision
@@ -58,6 +59,7 @@ class State:
     blocked_by: str = ""
     lost: list[str] = field(default_factory=list)
     gone: str = ""
+    planned: tuple[str, ...] = ()
     in_vain: int = 0
     main: Stage | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
