@@ -21,6 +21,7 @@ class Fleet:
 
     def __init__(self, config: ClientConfig, options: Options) -> None:
         self._config = config
+        self._fail_on = options.fail_on
         options = replace(options, shared=len(config.servers) > 1)
         self._unlisted = set(options.mentions)
         # All of them now: what is wrong with the options is told before anything is started.
@@ -99,4 +100,5 @@ class Fleet:
             problem="" if self._config.servers else "there is no server to test: all of them are disabled",
             counts=counts(runs),
             problems=problems,
+            fail_on=self._fail_on,
         )

@@ -60,7 +60,7 @@ OURS: Mapping[type, frozenset[str]] = {
         Frame: "number origin channel at readable case illegal part exchange status",
         Requirement: "id text levels bases urls observable transports capabilities client needs probe caution "
         "unobservable",
-        Report: "version started seconds complete exit counts diagnosis hint",
+        Report: "version started seconds complete exit counts diagnosis hint fail_on",
         Survey: "policy pages unread",
         events.Started: "",
         events.Noted: "",

@@ -284,7 +284,7 @@ class Report:
 
     `started` is an ISO 8601 time in UTC. `complete` is false if the run was interrupted. `notes` are remarks about
     the target as a whole, such as revisions that it does not speak. `problem` says why nothing could be tested,
-    `diagnosis` what probably is behind that, and `hint` how to mend it.
+    `diagnosis` what probably is behind that, and `hint` how to mend it. `fail_on` is the least severity that fails.
     Of several servers `target` has only the `config` that they come from, and `problems` says by name which of them
     could not be tested, and why.
     """
@@ -302,3 +302,4 @@ class Report:
     problems: Mapping[str, str] = field(default_factory=dict)
     diagnosis: str = ""
     hint: str = ""
+    fail_on: str = "violation"

@@ -140,6 +140,7 @@ class Runner:
             diagnosis=diagnosis,
             hint=hint,
             counts=counts(runs),
+            fail_on=self.options.fail_on,
         )
         return replace(report, exit=exit_status(report, self.options.fail_on))
 

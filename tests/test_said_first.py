@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +75,21 @@ def test_tools_beyond_those_that_are_called_are_told_too(tmp_path: Path) -> None
 def test_tools_without_arguments_are_told_with_what_is_lacking(tmp_path: Path) -> None:
     printed, _ = ran(f"{SERVER} --fault input-schema-null", tmp_path, "--only", "lifecycle/ping", "--call-tools", "all")
     assert "no arguments can be made up: its inputSchema is no object; give some in the target file\n" in printed
+
+
+def test_where_only_warnings_fail_every_view_says_so(tmp_path: Path) -> None:
+    faulty = f"{SERVER} --fault counteroffer-oldest"
+    junit = tmp_path / "junit.xml"
+    only = ("--only", "versioning/negotiation", "--strict", "--junit", str(junit))
+    printed, run = ran(faulty, tmp_path, *only)
+    assert printed.endswith("Exit status 1: there is no violation, but warnings fail.\n")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["exit"], report["failOn"], run["verdicts"][0]["severity"]) == (1, "warning", "warning")
+    (failure,) = ET.parse(junit).getroot().iter("failure")
+    assert failure.get("type") == "warning"
+    words = [word.replace("--", "--mcp-") for word in (*SHORT, *only[:3])]
+    plugin = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--mcp-server", faulty, *words]
+    done = subprocess.run(plugin, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "\nwarning: versioning/counteroffer-is-latest" in done.stdout
+    assert "violation" not in done.stdout

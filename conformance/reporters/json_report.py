@@ -52,6 +52,8 @@ def as_json(report: Report) -> Json:
         "counts": dict(report.counts),
         "exit": report.exit,
     }
+    if report.fail_on != "violation":
+        data["failOn"] = report.fail_on
     if report.notes:
         data["notes"] = [_told(note) for note in report.notes]
     if report.problem:
