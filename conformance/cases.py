@@ -135,7 +135,7 @@ def load_cases(
     added to `own` under the id of the case. Raises FileError, also if there is no case.
     """
     if not folder.is_dir():
-        raise FileError(folder, 1, "is no folder")
+        raise FileError(folder, 1, "is no folder" if folder.exists() else "there is no such folder")
     known = _Known(requirements, picks, probes, own)
     found = [case for path in sorted(folder.glob("*.yaml")) for case in _File(path, known).cases()]
     if not found:

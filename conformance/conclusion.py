@@ -13,7 +13,7 @@ from conformance.options import Options
 from conformance.reproduction import command
 from conformance.requirements import applies
 from conformance.selection import Selection
-from conformance.units import OPENING, State
+from conformance.units import CLOSING, OPENING, SURVEY, State
 from conformance.verdicts import Facts, in_order, judge
 
 
@@ -32,9 +32,7 @@ class Conclusion:
         ledger = Ledger()
         for part in state.ledgers:
             ledger.merge(part)
-        # As it is played, and not as it happened to be written down by threads: the same every time.
-        order = state.order or (OPENING,)
-        ledger.findings.sort(key=lambda finding: order.index(finding.case) if finding.case in order else len(order))
+        ledger.arrange((OPENING, SURVEY, *state.planned, CLOSING))
         facts = Facts(
             state.revision.date,
             state.transport,
@@ -58,6 +56,7 @@ class Conclusion:
             sum(state.seconds.values()),
             self.target.name,
             tuple(ledger.tallies),
+            state.survey.left_out if state.survey else {},
         )
 
     def _judging(self) -> dict[str, tuple[str, ...]]:

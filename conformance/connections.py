@@ -14,9 +14,11 @@ from conformance.eras import era_of
 from conformance.listening import RunningServer
 from conformance.model import Json, Limits, Target
 from conformance.patience import Patience
+from conformance.processes import strays_ended
 from conformance.revisions import Revision
 from conformance.secrets import secrets_of
 from conformance.session import Observer, Session
+from conformance.target import LEFT_BEHIND, left_behind
 from conformance.transports import StartError, Transport
 from conformance.transports.http import HttpTransport
 from conformance.transports.stdio import StdioTransport
@@ -59,7 +61,7 @@ class Connections:
         self._secrets = secrets_of(target)
         self.started = 0
         self.requests = 0
-        self.left = ""
+        self._left = ""
         """What a server at a URL left behind when it was ended, for people."""
         self._patient = limits
         self._hurried = True
@@ -172,7 +174,17 @@ class Connections:
             thread.join()
         for server in servers:
             server.end()
-            self.left = self.left or server.left
+            self._left = self._left or server.left
+
+    def left_behind(self) -> str:
+        """What the servers left behind that can be said of no session, since the last call; one line, or "".
+
+        Those at URLs have no end that a session sees, and of strays nobody knows whose they are.
+        """
+        strays, at_urls, self._left = left_behind(strays_ended()), self._left, ""
+        if at_urls:
+            return f"{LEFT_BEHIND} when it gets a SIGTERM, which were ended: {at_urls}"
+        return f"{LEFT_BEHIND}, which were ended: {strays}" if strays else ""
 
     # -- inside
 

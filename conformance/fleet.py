@@ -22,6 +22,7 @@ class Fleet:
 
     def __init__(self, config: ClientConfig, options: Options) -> None:
         self._config = config
+        self._fail_on = options.fail_on
         options = replace(options, shared=len(config.servers) > 1)
         self._limit = TimeLimit(options.time_limit)
         self._unlisted = set(options.mentions)
@@ -107,4 +108,5 @@ class Fleet:
             counts=counts(runs),
             problems=problems,
             untried=tuple(sorted({date for part in parts.values() for date in part.untried})),
+            fail_on=self._fail_on,
         )

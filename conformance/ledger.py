@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -237,6 +237,11 @@ class Ledger:
                 if any((f.number, f.at, f.origin) == (last.number, last.at, last.origin) for f in frames):
                     return tuple(frame for frame in frames if frame.number <= last.number)
         return finding.frames
+
+    def arrange(self, cases: Sequence[str]) -> None:
+        """Put the findings into the order of their `cases`, whatever order threads have written them down in."""
+        places = {case: place for place, case in enumerate(cases)}
+        self.findings.sort(key=lambda finding: places.get(finding.case, len(places)))
 
     def merge(self, other: Ledger) -> None:
         """Take over all that `other` has written down; like findings become one."""

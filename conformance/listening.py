@@ -151,14 +151,38 @@ def is_loopback(host: str) -> bool:
 
 
 def reach(url: str) -> None:
-    """Check that somebody listens at `url`. Raises StartError."""
+    """Check that somebody listens at `url`, or at the proxy that the environment names for it. Raises StartError."""
     host, port = _address(url)
+    proxy = _proxy(url, host)
+    if proxy:
+        try:
+            socket.create_connection(_address(proxy), timeout=5).close()
+        except OSError as error:
+            # Without user and password, which may stand before the host.
+            at = "{}:{}".format(*_address(proxy))
+            raise StartError(
+                f"cannot connect to the proxy {at}, which the environment names for {url.partition(':')[0]}: "
+                f"{error.strerror or error}; with NO_PROXY={host} it is not used"
+            ) from None
+        return
     try:
         socket.create_connection((host, port), timeout=5).close()
     except ConnectionRefusedError:
         raise StartError(f"connection refused at {host}:{port}; is the server running?") from None
     except OSError as error:
         raise StartError(f"cannot connect to {host}:{port}: {error.strerror or error}") from None
+
+
+def _proxy(url: str, host: str) -> str:
+    """The http or https proxy that the HTTP client uses for `url`, "" if none."""
+    import urllib.request
+
+    if is_loopback(host) or urllib.request.proxy_bypass(host):
+        return ""
+    proxies = urllib.request.getproxies()
+    proxy = proxies.get(urlsplit(url).scheme) or proxies.get("all") or ""
+    proxy = proxy if "://" in proxy or not proxy else f"http://{proxy}"
+    return proxy if proxy.startswith(("http://", "https://")) else ""
 
 
 def _address(url: str) -> tuple[str, int]:

@@ -26,7 +26,7 @@ SPOKEN: Mapping[type, frozenset[str]] = {
     kind: frozenset(names.split())
     for kind, names in {
         Target: "command url env cwd headers",
-        Run: "server capabilities verdicts tallies",
+        Run: "server capabilities verdicts tallies left_out",
         Tally: "answers note",
         Judged: "reason findings flaky reproduce",
         Finding: "message expected actual frames replay",
@@ -60,7 +60,7 @@ OURS: Mapping[type, frozenset[str]] = {
         Frame: "number origin channel at readable case illegal part exchange status",
         Requirement: "id text levels bases urls observable transports capabilities client needs probe caution "
         "unobservable",
-        Report: "version started seconds complete exit counts diagnosis hint untried",
+        Report: "version started seconds complete exit counts diagnosis hint untried fail_on",
         Survey: "policy pages unread",
         events.Started: "",
         events.Noted: "",

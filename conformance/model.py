@@ -263,7 +263,9 @@ class Tally:
 class Run:
     """One revision over one transport: what was learned about each requirement put to the test.
 
-    `name` is the name of the server in a client configuration, "" if there is only one server.
+    `name` is the name of the server in a client configuration, "" if there is only one server. `verdicts` begin with
+    what failed, as `verdicts.in_order` has it. `left_out` says why of each tool that may
+    not be called, or cannot be.
     """
 
     revision: str
@@ -275,6 +277,7 @@ class Run:
     seconds: float
     name: str = ""
     tallies: tuple[Tally, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +286,7 @@ class Report:
 
     `started` is an ISO 8601 time in UTC. `complete` is false if the run was interrupted. `notes` are remarks about
     the target as a whole, such as revisions that it does not speak. `problem` says why nothing could be tested,
-    `diagnosis` what probably is behind that, and `hint` how to mend it.
+    `diagnosis` what probably is behind that, and `hint` how to mend it. `fail_on` is the least severity that fails.
     Of several servers `target` has only the `config` that they come from, and `problems` says by name which of them
     could not be tested, and why. `untried` are the revisions in which no server was tested since the user named none:
     without a choice only the newest of each era is.
@@ -303,3 +306,4 @@ class Report:
     diagnosis: str = ""
     hint: str = ""
     untried: tuple[str, ...] = ()
+    fail_on: str = "violation"

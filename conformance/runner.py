@@ -24,18 +24,17 @@ from conformance.model import Kind, Report, Target
 from conformance.options import Options, UsageError
 from conformance.own import Own
 from conformance.plan import plan
-from conformance.processes import strays_ended
 from conformance.profiles import rules as profiles
 from conformance.requirements import load, near
 from conformance.revisions import ALL, BY_DATE, CHOICES, NEWEST, Revision
 from conformance.selection import Selection, SelectionError, quick, select, without_campaigns
 from conformance.session import Session
 from conformance.survey import CallPolicy, Survey
-from conformance.target import LEFT_BEHIND, left_behind
+from conformance.target import LEFT_BEHIND
 from conformance.time_limit import TimeLimit
 from conformance.tracing import Tracer
 from conformance.transports.stdio import StdioTransport
-from conformance.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
+from conformance.units import SESSION_CASES, Stage, State, Workshop
 from conformance.verdicts import counts, exit_status
 
 INTERRUPTED = "the run was interrupted"
@@ -105,20 +104,11 @@ class Runner:
                 self._seal()
             self._connections.close(hurry=not self._complete)
             pool.shutdown(cancel_futures=True)
-        if left := self._left_behind():
+        found = {finding.message for state in self._states for ledger in state.ledgers for finding in ledger.findings}
+        if (left := self._connections.left_behind()) and LEFT_BEHIND not in found:
             self._notes.append(left)
             yield events.Noted(left)
         yield events.Finished(self.report())
-
-    def _left_behind(self) -> str:
-        """What no finding tells of the processes that were left behind and ended, as one line."""
-        strays = strays_ended()
-        if left := self._connections.left:
-            return f"{LEFT_BEHIND} when it gets a SIGTERM, which were ended: {left}"
-        told = any(
-            finding.message == LEFT_BEHIND for s in self._states for ledger in s.ledgers for finding in ledger.findings
-        )
-        return f"{LEFT_BEHIND}, which were ended: {left_behind(strays)}" if strays and not told else ""
 
     def stop(self) -> None:
         """Have the run end early: nothing is written down any more, and the servers are ended under their sessions.
@@ -164,6 +154,7 @@ class Runner:
             hint=hint,
             counts=counts(runs),
             untried=self._untried,
+            fail_on=self.options.fail_on,
         )
         return replace(report, exit=exit_status(report, self.options.fail_on))
 
@@ -273,9 +264,8 @@ class Runner:
             yield events.Surveyed(state.revision.date, state.transport, state.server, state.survey)
             yield from (events.Noted(f"{state.revision.date}: {why}") for why in state.survey.cut)
             units = plan(self.selection.cases, state)
-            total += sum(len(unit) for unit in units)
-            played = (case.id for unit in units for case in unit)
-            state.order = (OPENING, SURVEY, *played, CLOSING)
+            state.planned = tuple(case.id for unit in units for case in unit)
+            total += len(state.planned)
             for unit in units:
                 todo.append(self._job(state, unit, state.main if unit is units[0] else None))
             self._connections.expect(len(units) - 1)

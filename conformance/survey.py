@@ -18,6 +18,8 @@ __all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "pick", "t
 MAX_PAGES = 200
 MAX_SIZE = 16 * 1024 * 1024
 """Bytes of our memory for what is kept of one list, about 20 000 tools."""
+MAX_CALLS = 100
+"""Tools that are called, however many may be."""
 
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 """What the name of an HTTP header is made of."""
@@ -47,6 +49,13 @@ class CallPolicy:
             return True
         annotations = tool.get("annotations")
         return self.mode == "safe" and isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
+
+    @property
+    def reason(self) -> str:
+        """Why a tool that is not allowed is left out, and what would have it called."""
+        if self.mode == "none":
+            return "--call-tools none; --call-tool NAME has one called"
+        return "not annotated readOnlyHint; --call-tool NAME has one called, --call-tools all has all"
 
     @property
     def forbids(self) -> str:
@@ -138,6 +147,25 @@ class Survey:
     def callable_tools(self) -> list[Json]:
         """Tools that have a name to call them by and may be called, and not as a task only."""
         return [tool for tool in _named(self.tools) if self.policy.allows(tool) and task_support(tool) != "required"]
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Tools with a name that may not be called, or cannot be → why."""
+        reasons: dict[str, str] = {}
+        allowed = 0
+        for tool in _named(self.tools):
+            if not self.policy.allows(tool):
+                reasons[tool["name"]] = self.policy.reason
+                continue
+            allowed += 1
+            if allowed > MAX_CALLS:
+                reasons[tool["name"]] = f"only the first {MAX_CALLS} of the tools that may be called are"
+            elif not self.samples.tools.get(tool["name"]):
+                try:
+                    smallest_arguments(tool.get("inputSchema"))
+                except Unfillable as why:
+                    reasons[tool["name"]] = f"no arguments can be made up: {why}; give some in the target file"
+        return reasons
 
     @property
     def named_prompts(self) -> list[Json]:

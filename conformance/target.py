@@ -259,8 +259,12 @@ def _why_not(target: Target, error: Exception) -> str:
     program = target.command[0]
     if target.cwd is not None and not Path(target.cwd).is_dir():
         return f"the working directory {target.cwd!r} does not exist"
+    if "/" in program and (Path(target.cwd or ".") / program).is_dir():
+        return f"{program!r} is a folder; name a program in it"
     if isinstance(error, FileNotFoundError):
         return _not_found(target, program)
+    if not program:
+        return "the first word of the command line is empty: it names the program"
     if isinstance(error, PermissionError):
         return f"{program!r} is not executable; make it so (chmod +x) or name the program that runs it"
     return f"{program!r} could not be started: {getattr(error, 'strerror', None) or error}"

@@ -41,9 +41,9 @@ class State:
     """What is known about one run while it goes on; shared by its units.
 
     `ledgers` are those of all units, finished or not. `startup` is how long the first answer took, in seconds.
-    `order` are the cases as they are played.
     `lost` are the reasons why sessions were ended by the server, `in_vain` counts the cases in a row that were ended so
     twice. `gone` is why nothing can be tested any more: too many of those, or a server that we did not start is away.
+    `planned` are its cases in the order in which they are played.
     """
 
     revision: Revision
@@ -57,10 +57,10 @@ class State:
     server: Mapping[str, str] = field(default_factory=dict)
     ledgers: list[Ledger] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
-    order: tuple[str, ...] = ()
     blocked_by: str = ""
     lost: list[str] = field(default_factory=list)
     gone: str = ""
+    planned: tuple[str, ...] = ()
     in_vain: int = 0
     main: Stage | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -357,7 +357,7 @@ def test_a_folder_without_cases_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="none:1: is no folder"):
+    with pytest.raises(FileError, match="none:1: there is no such folder"):
         load_cases(tmp_path / "none", REQUIREMENTS, PICKS, PROBES)
 
 

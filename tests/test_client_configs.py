@@ -247,6 +247,7 @@ def test_servers_of_a_project_are_started_in_the_project(tmp_path: Path) -> None
         ({"command": "docker", "args": ["run", "some-server"]}, "docker is at https"),
         ({"command": "python -m some_server"}, "its arguments belong into args"),
         ({"command": "{folder}/plain.txt"}, "is not executable; make it so (chmod +x)"),
+        ({"command": "{folder}/."}, "is a folder; name a program in it"),
         ({"command": "{folder}/absent"}, "was not found; check the name"),
         ({"command": "python", "env": {"PATH": "/nonexistent"}}, "the command 'python' was not found"),
         ({"command": "python", "args": ["${REFERENCE_UNSET}"]}, "environment variable REFERENCE_UNSET is not set"),

@@ -189,12 +189,28 @@ def test_a_file_that_cannot_be_compared_is_one_clear_error(text: bytes | None, w
     assert done.stdout == ""
 
 
-def test_strict_says_nothing_about_reports(tmp_path: Path) -> None:
-    file = tmp_path / "r.json"
-    file.write_text('{"report": 1, "runs": []}')
-    done = conform("diff", file, file, "--strict")
-    assert done.returncode == 2
-    assert "--strict: only snapshots" in done.stderr
+@pytest.mark.parametrize(
+    ("severities", "strict", "status", "end"),
+    [
+        (("warning",), False, 0, "Exit status 0.\n"),
+        (("warning",), True, 1, "Exit status 1: there is no new violation, but new warnings fail.\n"),
+        (("warning", "violation"), True, 1, "Exit status 1.\n"),
+        (("advice",), True, 0, "Exit status 0.\n"),
+    ],
+)
+def test_new_warnings_fail_only_with_strict_and_that_is_said(
+    severities: tuple[str, ...], strict: bool, status: int, end: str, tmp_path: Path
+) -> None:
+    held: dict[str, object] = {"requirement": "a/held", "verdict": "passed", "severity": None, "findings": []}
+    broken = [
+        {"requirement": f"a/{each}", "verdict": "failed", "severity": each, "findings": [{"message": "wrong"}]}
+        for each in severities
+    ]
+    for name, verdicts in (("old", [held]), ("new", [held, *broken])):
+        run = {"revision": "2025-11-25", "transport": "stdio", "verdicts": verdicts}
+        (tmp_path / f"{name}.json").write_text(json.dumps({"report": 1, "runs": [run]}))
+    done = conform("diff", tmp_path / "old.json", tmp_path / "new.json", *(["--strict"] if strict else []))
+    assert (done.returncode, done.stdout[-len(end) :]) == (status, end)
 
 
 def test_what_a_server_calls_its_tools_does_not_reach_the_terminal_unescaped(tmp_path: Path) -> None:

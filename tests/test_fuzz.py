@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -110,7 +111,16 @@ def test_a_server_that_dies_of_everything_is_given_up_and_that_is_said() -> None
     tally = report.runs[0].tallies[0]
     assert tally.answers["death"] < 20
     assert tally.frames < tally.planned
-    assert "replaced" in tally.note
+    assert tally.note.startswith("the server had to be replaced")
+    assert ", so no more frames were sent" in tally.note
+
+
+def test_what_a_campaign_leaves_out_is_named_with_what_its_kind_did() -> None:
+    report = report_of("fuzz/malformed", faults=("escape-x-kills",))
+    kinds = r"bad escape \(\d+\)(, [\w -]+ \(\d+\))*"
+    why = "they are sent once the server survives the first of each"
+    note = report.runs[0].tallies[0].note
+    assert re.fullmatch(rf"frames were left out, \d+ after others of their kind ended the server: {kinds}; {why}", note)
 
 
 def test_what_was_found_is_a_case_that_finds_it_again(tmp_path: Path) -> None:

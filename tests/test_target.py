@@ -80,6 +80,14 @@ def test_a_whole_command_line_in_one_word_is_explained() -> None:
     assert "was not found (the command line is split into words as a shell would)" in refusal("python server.py")
 
 
+def test_a_folder_is_told_from_a_program(tmp_path: Path) -> None:
+    assert refusal(str(tmp_path)) == f"{str(tmp_path)!r} is a folder; name a program in it"
+
+
+def test_an_empty_first_word_names_no_program() -> None:
+    assert refusal("") == "the first word of the command line is empty: it names the program"
+
+
 def test_a_program_without_permission_to_execute_is_told_so(tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text("print()")

@@ -7,7 +7,7 @@ import pytest
 from conformance.ledger import Ledger
 from conformance.model import Basis, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
 from conformance.survey import CallPolicy, Survey
-from conformance.verdicts import Facts, counts, exit_status, judge, severity_of
+from conformance.verdicts import Facts, counts, exit_status, in_order, judge, severity_of
 
 REVISION = "2025-11-25"
 
@@ -203,3 +203,36 @@ def test_what_did_not_come_back_alone_fails_nobody_if_the_run_is_cut_short_then(
     judged = judge(requirement(), facts(ledger))
     assert (judged.verdict, judged.reason) == (Verdict.INCONCLUSIVE, "flaky, in 1 of 2 tries: wrong (wrong)")
     assert len(judged.flaky) == 1
+
+
+def judged(name: str, severity: Severity | None = None, blocked_by: str = "") -> Judged:
+    verdict = Verdict.FAILED if severity else Verdict.BLOCKED if blocked_by else Verdict.PASSED
+    return Judged(requirement(id=name), Level.MUST, Basis.TEXT, verdict, severity, blocked_by, "https://example.com/")
+
+
+def test_what_failed_comes_first_by_severity_then_causes_then_as_it_was_found() -> None:
+    verdicts = (
+        judged("a/passed"),
+        judged("b/warning", Severity.WARNING),
+        judged("c/late", Severity.VIOLATION),
+        judged("d/early", Severity.VIOLATION),
+        judged("e/blocked", blocked_by="f/cause"),
+        judged("f/cause", Severity.VIOLATION),
+        judged("g/passed"),
+    )
+    ordered = [each.requirement.id for each in in_order(verdicts, ["b/warning", "d/early", "c/late", "f/cause"])]
+    assert ordered == ["f/cause", "d/early", "c/late", "b/warning", "a/passed", "e/blocked", "g/passed"]
+
+
+def test_findings_are_arranged_as_the_cases_are_played_and_keep_their_order_within_one() -> None:
+    ledger = Ledger()
+    for case, rule in (("z", "one"), ("unknown", "two"), ("a", "three"), ("z", "four")):
+        ledger.case = case
+        ledger.broke(f"tools/{rule}", "wrong", expected="right", actual="wrong")
+    ledger.arrange(("session/opening", "a", "z"))
+    assert [finding.requirement for finding in ledger.findings] == [
+        "tools/three",
+        "tools/one",
+        "tools/four",
+        "tools/two",
+    ]

@@ -21,7 +21,7 @@ FORMAT = 1
 @click.command()
 @click.argument("old", metavar="OLD", type=click.Path(path_type=Path))
 @click.argument("new", metavar="NEW", type=click.Path(path_type=Path))
-@click.option("--strict", is_flag=True, help="What may break counts as breaking.")
+@click.option("--strict", is_flag=True, help="What may break counts as breaking; new warnings fail.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def diff(old: Path, new: Path, strict: bool, as_json: bool) -> None:
     """Compare two snapshots or two JSON reports.
@@ -42,11 +42,9 @@ def diff(old: Path, new: Path, strict: bool, as_json: bool) -> None:
 
         status = _tell_changes(compare_snapshots(before, after), strict, as_json)
     else:
-        if strict:
-            wrong("--strict: only snapshots have changes that may break")
         from conformance.compatibility.findings import compare_reports, gaps
 
-        status = _tell_findings(compare_reports(before, after), gaps(before, after), as_json)
+        status = _tell_findings(compare_reports(before, after), gaps(before, after), strict, as_json)
     click.get_current_context().exit(status)
 
 
@@ -69,10 +67,12 @@ def _tell_changes(changes: list[Change], strict: bool, as_json: bool) -> int:
     return status
 
 
-def _tell_findings(differences: list[Difference], gaps: list[Gap], as_json: bool) -> int:
+def _tell_findings(differences: list[Difference], gaps: list[Gap], strict: bool, as_json: bool) -> int:
     from conformance.compatibility.findings import STATES
 
-    status = 1 if any(d.fails for d in differences) or any(gap.fails for gap in gaps) else 0
+    fails = any(d.fails for d in differences) or any(gap.fails for gap in gaps)
+    warns = strict and not fails and any(d.warns for d in differences)
+    status = 1 if fails or warns else 0
     found = {state: [d for d in differences if d.state == state] for state in STATES}
     if as_json:
         rows = {
@@ -90,7 +90,8 @@ def _tell_findings(differences: list[Difference], gaps: list[Gap], as_json: bool
     for state, each in found.items():
         lines = (f"{d.severity} {d.requirement} ({d.run}): {d.message}" for d in each)
         _section(titles.get(state, state.capitalize()), lines)
-    _end(", ".join(f"{len(each)} {state}" for state, each in found.items()) + ".", status)
+    why = ": there is no new violation, but new warnings fail" if warns else ""
+    _end(", ".join(f"{len(each)} {state}" for state, each in found.items()) + ".", status, why)
     return status
 
 
@@ -102,8 +103,8 @@ def _section(title: str, lines: Iterable[str]) -> None:
         click.echo("\n".join([title, *told, ""]))
 
 
-def _end(numbers: str, status: int) -> None:
-    click.echo(f"{numbers} Exit status {status}.")
+def _end(numbers: str, status: int, why: str = "") -> None:
+    click.echo(f"{numbers} Exit status {status}{why}.")
 
 
 def _print_json(data: Json) -> None:

@@ -26,6 +26,11 @@ class Difference:
         """Whether it is a new violation."""
         return self.state == "new" and self.severity == Severity.VIOLATION
 
+    @property
+    def warns(self) -> bool:
+        """Whether it is a new warning."""
+        return self.state == "new" and self.severity == Severity.WARNING
+
 
 def compare_reports(old: Json, new: Json) -> list[Difference]:
     """What became of each finding, in the order of STATES.

@@ -9,9 +9,8 @@ from conformance.features import NotAskedAgain, reports_progress
 from conformance.model import Frame, Json
 from conformance.probes import Bench
 from conformance.session import Call, Session
-from conformance.survey import Unavailable
+from conformance.survey import MAX_CALLS, Unavailable
 
-MAX_CALLS = 100
 ORDINARY = 10.0
 """The time limit for answers to which `Limits.slow` and `Limits.late` belong; a longer one makes them longer."""
 

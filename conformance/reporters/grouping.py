@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from conformance.model import Finding, Judged, Report, Run, Severity, Verdict
-from conformance.reporters.words import visible
+from conformance.reporters.words import shortened, visible
+
+LONGEST_NAME = 64
+"""Characters of the name of a tool that are shown."""
 
 
 @dataclass(slots=True)
@@ -74,6 +77,16 @@ def by_reason(report: Report, verdict: Verdict) -> Mapping[str, list[str]]:
     return {reason: list(identifiers) for reason, identifiers in found.items()}
 
 
+def left_out(report: Report) -> Mapping[str, list[str]]:
+    """Reason → tools that were left out for it, each once, with names that are shortened."""
+    found: dict[str, dict[str, None]] = {}
+    for run in report.runs:
+        for name, why in run.left_out.items():
+            found.setdefault(why, {})[shortened(name, LONGEST_NAME)] = None
+    return {why: list(names) for why, names in found.items()}
+
+
 def areas(report: Report) -> list[str]:
-    """All areas in which something has a verdict."""
-    return sorted({judged.requirement.area for run in report.runs for judged in run.verdicts})
+    """All areas in which anything but blocked is a verdict: what blocks the others is told once."""
+    verdicts = [judged for run in report.runs for judged in run.verdicts]
+    return sorted({judged.requirement.area for judged in verdicts if judged.verdict is not Verdict.BLOCKED})

@@ -54,6 +54,8 @@ def as_json(report: Report) -> Json:
     }
     if report.untried:
         data["untried"] = list(report.untried)
+    if report.fail_on != "violation":
+        data["failOn"] = report.fail_on
     if report.notes:
         data["notes"] = [_told(note) for note in report.notes]
     if report.problem:
@@ -98,6 +100,7 @@ def _run(run: Run) -> Json:
         "server": {name: _told(str(run.server.get(name, ""))) for name in ("name", "version")},
         "capabilities": readable(run.capabilities, longest=FRAME_LIMIT),
         "verdicts": [_judged(judged) for judged in run.verdicts],
+        **({"leftOut": {_told(name): _told(why) for name, why in run.left_out.items()}} if run.left_out else {}),
         **({"campaigns": [_tally(tally) for tally in run.tallies]} if run.tallies else {}),
     }
 

@@ -23,7 +23,7 @@ from conformance.events import (
     Started,
 )
 from conformance.model import Basis, Report, Run, Severity, Verdict
-from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, by_server, named
+from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, by_server, left_out, named
 from conformance.reporters.progress import ProgressLine
 from conformance.reporters.words import counted, facts, folklore, frame_line, shortened, standing, visible
 
@@ -97,6 +97,8 @@ class TerminalReporter:
     # -- the report
 
     def _report(self, report: Report, unwritten: bool) -> None:
+        if report.runs:
+            self._problem(report)  # the cause comes before what follows from it
         for part in by_server(report):
             if part.target.config:
                 self._line(f"\n{visible(part.runs[0].name)}", "bold underline")
@@ -117,10 +119,14 @@ class TerminalReporter:
         self._reasons("Blocked", {why: ids for why, ids in blocked.items() if why not in broken})
         self._flaky(report)
         self._reasons("Inconclusive", by_reason(report, Verdict.INCONCLUSIVE))
+        for why, tools in left_out(report).items():
+            self._line(f"\nTools left out: {visible(_listed(tools))}: {visible(shortened(why, 300))}", "bright_black")
         self._tallies(report)
         self._reasons("Broken: mcp-conform itself failed; please report it", by_reason(report, Verdict.BROKEN))
 
     def _areas(self, report: Report) -> None:
+        if not areas(report):
+            return
         self._line("")
         if not self._terminal:
             for run in report.runs:
@@ -235,12 +241,17 @@ class TerminalReporter:
             names = ", ".join(identifiers) if self._verbose else _listed(identifiers)
             self._prose(f"{visible(shortened(reason, 300))}: {names}", "bright_black")
 
-    def _end(self, report: Report, unwritten: bool) -> None:
-        self._line("")
+    def _problem(self, report: Report) -> None:
         if report.problem:
+            self._line("")
             self._line(f"Not tested: {visible(shortened(report.problem, PROBLEM))}", "bold red")
             for label, told in folklore(report):
                 self._line(f"  {label:9} {told}")
+
+    def _end(self, report: Report, unwritten: bool) -> None:
+        if not report.runs:
+            self._problem(report)
+        self._line("")
         for name, why in report.problems.items():
             self._line(f"Not tested: {visible(name)}: {visible(shortened(why, PROBLEM))}", "bold red")
         if not report.complete and not report.problem:
