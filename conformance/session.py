@@ -10,7 +10,7 @@ from conformance.answers import Answers
 from conformance.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
 from conformance.patience import Patience
-from conformance.reading import HUGE, LARGE, ONE_AT_A_TIME, read
+from conformance.reading import HUGE, LARGE, read
 from conformance.requests import Requests
 from conformance.revisions import Revision
 from conformance.trace import Trace
@@ -231,9 +231,8 @@ class Session:
                 continue
             for call in waiting:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
-            if self.ended is None and len(self.transport.unfinished()) >= LARGE:
-                self.requests.not_over(waiting)
-            self.requests.check_read(waiting)
+            unfinished = self.ended is None and len(self.transport.unfinished()) >= LARGE
+            self.requests.check_read(waiting, unfinished)
             return self.ended is not None
         self.requests.check_read(calls)
         return True
@@ -387,8 +386,7 @@ class Session:
             elif not (readable or head) and len(frame.data) < HUGE:
                 self._guess(frame)
         if len(frame.data) >= HUGE:
-            with ONE_AT_A_TIME:
-                self.judge()
+            self.watching.judge_alone()
 
     def _guess(self, frame: Frame) -> None:
         """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""
@@ -408,8 +406,7 @@ class Session:
             if "id" in message:
                 self._answer(message)
             else:
-                for waiting in self.pending:
-                    waiting.hear(frame)
+                self.requests.tell(frame)
             return
         call = self.requests.answered_by(message.get("id"), not self.opened and frame.channel == "stdout")
         response = "result" in message or "error" in message

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 from conformance.fuzz.choices import Choices, Drawn
 from conformance.fuzz.example import DIED, Breach, Example, Reply
 from conformance.fuzz.limits import extreme, tamed
-from conformance.fuzz.partner import VOLLEY, Partner, Tired
+from conformance.fuzz.partner import Partner, Tired
 from conformance.fuzz.saved import replay
 from conformance.fuzz.shrinking import smallest
 from conformance.model import Finding, Frame, Severity, Tally
@@ -135,7 +135,7 @@ class _Player:
                     self._volley(waiting)
                     if self._silences >= MOST_SILENCES:
                         raise Tired(f"the server stopped answering {self._silences} times")
-                    waiting, size = [], VOLLEY
+                    waiting, size = [], self.partner.fitting
                     if self._late():
                         return
             if waiting:

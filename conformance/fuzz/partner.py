@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import time
@@ -9,13 +10,16 @@ from collections import Counter, deque
 from collections.abc import Sequence
 
 from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
-from conformance.messages import MAY_TAKE_LONG, id_key, is_id, parse
+from conformance.messages import MAY_TAKE_LONG, Unread, id_key, is_id, parse
 from conformance.model import Finding, Frame, Json
 from conformance.probes import Bench
 from conformance.session import Call, Session
+from conformance.survey import size_of
 
 VOLLEY = 24
 """Examples that are on their way at once over stdio."""
+VOLLEY_BYTES = 4 * 1024 * 1024
+"""Bytes of our memory that the answers to them may take, as far as the largest one so far tells."""
 KEPT = 2000
 """Frames that the trace of such a session keeps."""
 LEAST_PATIENCE = 1.0
@@ -41,6 +45,7 @@ class Tired(Exception):
 class Partner:
     """See the module. `restarts` counts the servers started anew, `most` limits them; Tired is raised beyond.
 
+    `fitting` is how many examples make a volley, fewer where answers are large.
     `patience` is how long an answer is waited for while many examples are tried; what is reported was waited for as
     long as anything else: `reporting` says that it is put to the test again. `areas` are those of the requirements of
     which invariants are heard.
@@ -52,6 +57,7 @@ class Partner:
         self.restarts = 0
         self.most = most
         self.slowest = 0.0
+        self.fitting = VOLLEY
         self.hurried = False
         self.reporting = False
         self._in_vain = 0
@@ -93,7 +99,7 @@ class Partner:
             raise Tired(f"the server had to be replaced {self.restarts} times")
         self.restarts += 1
         _drop(self.session)
-        self._ours.remove(self.session)
+        self._ours = [each for each in self._ours if each is not self.session]
         self.session = self.bench.connect()
         self._ours.append(self.session)
         self._fresh = True
@@ -159,8 +165,9 @@ class Partner:
         self.session.header_arguments = self.bench.survey.header_arguments
         # What is answered to the opening, as a notification must not be, shall not pass for an answer to an example.
         sentinel = self.session.send(*self.session.era.sentinel(self.session))
-        sentinel.excused = True
-        self.session.wait(sentinel, timeout=min(self.session.limits.answer, MOST_PATIENCE))
+        sentinel.excused = sentinel.awaited = True
+        with contextlib.suppress(Unread):
+            self.session.wait(sentinel, timeout=min(self.session.limits.answer, MOST_PATIENCE))
 
     def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
         session = self.session
@@ -192,6 +199,8 @@ class Partner:
             self._wait([*sentinels, *due], min(patience, LEAST_PATIENCE) if slow else patience)
         if session.alive:
             self._cancel([call for call in due if not call.answers])
+        largest = max((size_of(call) for call in due), default=0)
+        self.fitting = max(1, min(self.fitting, VOLLEY_BYTES // max(1, largest)))
         heard = tuple(session.since(start))
         session.judge()
         heard = tuple(session.since(start))
