@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from conformance import interrupts
+from conformance.budget import give_back_early
 from conformance.commands import catalogue
 from conformance.commands.diff import diff
 from conformance.commands.init import init
@@ -122,6 +123,7 @@ def run() -> int:
     """
     warnings.simplefilter("ignore", FutureWarning)  # of regular expressions in a server's schemas
     gc.set_threshold(COLLECT)
+    give_back_early()
     status: object = 0
     try:
         status = app.main(prog_name="mcp-conform", standalone_mode=False)

@@ -7,13 +7,15 @@ cheap, and jsonschema counts its steps. What is beyond that raises Unusable, the
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
+from conformance.budget import ONE_AT_A_TIME
 from conformance.model import Json
 from conformance.schema_bounds import (
     DEEPEST,
@@ -28,7 +30,18 @@ from conformance.schema_bounds import (
     size,
 )
 
-__all__ = ["DIALECTS", "Judge", "Misfit", "Unusable", "invalid", "judge", "misfit", "surely_a_schema", "unusable"]
+__all__ = [
+    "DIALECTS",
+    "Judge",
+    "Misfit",
+    "Unusable",
+    "by_digest",
+    "invalid",
+    "judge",
+    "misfit",
+    "surely_a_schema",
+    "unusable",
+]
 
 DIALECTS = {
     "https://json-schema.org/draft/2020-12/schema": "Draft202012Validator",
@@ -48,6 +61,12 @@ LARGEST_EXPLAINED = 200_000
 """Characters and parts of a value that jsonschema looks at."""
 DEEPEST_STEPS = 120
 """Keywords within each other: each takes some of Python's stack."""
+
+
+LONG = 16 * 1024
+"""Characters of a schema from which on only a digest of it is kept."""
+
+T = TypeVar("T")
 
 
 class TooLong(Unusable):
@@ -123,14 +142,14 @@ def misfit(schema: Json, value: Json, validator: str = "") -> Misfit | None:
     wrong = invalid(schema, kind)
     if wrong is not None:
         raise Unusable(f"it is no valid JSON Schema: {wrong.message[:200]}")
-    if text in _given_up:
+    if _key(text) in _given_up:
         raise Unusable("its validation took too long before")
     if '"patternProperties"' in text and '"unevaluated' in text:
         raise Unusable("it has unevaluatedProperties or unevaluatedItems beside patternProperties")
     try:
         return _explained(kind, schema, value)
     except TooLong:
-        _given_up[text] = None
+        _given_up[_key(text)] = None
         if len(_given_up) > MOST_GIVEN_UP:
             _given_up.pop(next(iter(_given_up)), None)
         raise
@@ -160,7 +179,10 @@ def surely_a_schema(schema: Json, dialect: str) -> bool:
 
 def _text(schema: Json) -> str:
     try:
-        return json.dumps(schema)
+        if size(schema, LONG) <= LONG:
+            return json.dumps(schema)
+        with ONE_AT_A_TIME:
+            return json.dumps(schema)
     except (ValueError, RecursionError) as error:
         raise Unusable(f"it cannot be read: {error}") from None
 
@@ -170,9 +192,44 @@ def _dialect_of(schema: Json) -> str:
     return DIALECTS.get(str(named).rstrip("#"), LATEST)
 
 
-@lru_cache(maxsize=128)
-def _look(schema: str) -> Look:
+def by_digest(most: int) -> Callable[[Callable[[str, str], T]], Callable[[str, str], T]]:
+    """Keep the last `most` results of a function of a schema, as JSON text, and a word, but no text that is long.
+
+    What is to be done with a long one is done for one at a time.
+    """
+
+    def decorate(function: Callable[[str, str], T]) -> Callable[[str, str], T]:
+        short = lru_cache(maxsize=most)(function)
+        known: dict[tuple[str, str], T] = {}
+
+        def remembered(schema: str, word: str) -> T:
+            if len(schema) < LONG:
+                return short(schema, word)
+            key = (_key(schema), word)
+            with ONE_AT_A_TIME:
+                if key not in known:
+                    while len(known) >= most:
+                        known.pop(next(iter(known)))
+                    known[key] = function(schema, word)
+                return known[key]
+
+        return remembered
+
+    return decorate
+
+
+def _key(schema: str) -> str:
+    """The text, or what stands for a long one."""
+    return schema if len(schema) < LONG else hashlib.sha256(schema.encode()).hexdigest()
+
+
+@by_digest(128)
+def _looked(schema: str, _word: str) -> Look:
     return look(json.loads(schema))
+
+
+def _look(schema: str) -> Look:
+    return _looked(schema, "")
 
 
 def _refuse_work(seen: Look, value: Json) -> None:
@@ -209,8 +266,8 @@ def _compiled(schema: str, validator: str) -> Judge | None:
 _given_up: dict[str, None] = {}
 """Schemas that took too long once, in that order: a campaign would ask a hundred times."""
 MOST_GIVEN_UP = 128
-_light = lru_cache(maxsize=128)(_compiled)
-_heavy = lru_cache(maxsize=2)(_compiled)
+_light = by_digest(128)(_compiled)
+_heavy = by_digest(1)(_compiled)
 
 
 # -- jsonschema, in a number of steps

@@ -35,7 +35,7 @@ def curtailed(frame: Frame) -> Frame:
     return frame if len(frame.data) <= KEPT_BYTES else frame._replace(data=frame.data[:KEPT_BYTES])
 
 
-EACH, EACH_PART = 500, 110
+EACH, EACH_PART = 500, 200
 """Bytes of our memory that a frame takes, and each value in its message, beside their text."""
 
 
@@ -64,7 +64,8 @@ class History:
             self.frames, self._cost = (), 0
 
     def __del__(self) -> None:
-        HISTORIES.give(self._cost)
+        if HISTORIES:  # at the end of the process names are gone
+            HISTORIES.give(self._cost)
 
 
 class Mark(NamedTuple):

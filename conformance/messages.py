@@ -160,7 +160,7 @@ class Counted(dict[str, Json]):
     size = 0
 
     def __del__(self) -> None:
-        if self.size:
+        if self.size and MESSAGES:  # at the end of the process names are gone
             MESSAGES.give(self.size)
 
     def __reduce__(self) -> tuple[type[dict[str, Json]], tuple[dict[str, Json]]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import threading
 
-from conformance.budget import MESSAGES, MOST_BYTES
+from conformance.budget import MESSAGES, MOST_BYTES, ONE_AT_A_TIME
 from conformance.ledger import EACH_PART, parts_of
 from conformance.messages import MOST_PARTS, Counted, beyond_us, parse
 from conformance.model import Json
@@ -14,7 +13,6 @@ LARGE = 16 * 1024
 """Bytes from which on a message is counted."""
 HUGE = 1024 * 1024
 """Bytes from which on messages are dealt with one at a time: what is made of each meanwhile takes much more."""
-ONE_AT_A_TIME = threading.RLock()
 PATIENCE = 0.25
 """Seconds to wait until other sessions have let go of what they have read."""
 

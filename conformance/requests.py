@@ -9,12 +9,14 @@ import time
 from collections.abc import Collection, Iterable
 
 from conformance.features import feature_of, reports_progress
-from conformance.ledger import KEPT_BYTES, brief, curtailed
-from conformance.messages import Call, Unread, id_key, is_id, parse
+from conformance.ledger import KEPT_BYTES, brief, cost, curtailed
+from conformance.messages import ROOM, Call, Unread, id_key, is_id, parse
 from conformance.model import Frame, Json
 from conformance.patience import NotWaitedFor, Patience
 
 PARSE_ERROR = -32700
+AT_LEAST = 20
+"""Notifications that are kept for each request, however many came before."""
 MOST_ANSWERS = 10
 """Answers to one request that are kept."""
 _ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,30})')
@@ -38,6 +40,8 @@ class Requests:
         """Whether the target has let pass the time for an answer, and has answered nothing since."""
         self.unread: Frame | None = None
         self._large: list[list[Frame]] = []
+        self._told: list[Call] = []
+        self._room = ROOM
         self._stray: Frame | None = None
         self._stray_at = 0.0
 
@@ -144,25 +148,38 @@ class Requests:
         asks = b'"method"' in head and b'"result"' not in head
         return next(iter(self.waiting.values())) if len(self.waiting) == 1 and not asks else None
 
-    def not_over(self, calls: Iterable[Call]) -> None:
-        """The time for `calls` is up in the middle of a large message, which may answer any of them."""
-        for call in calls:
-            call.unread, call.lost = True, f"a large message was not over in time ({call.lost})"
+    def check_read(self, calls: Iterable[Call], unfinished: bool = False) -> None:
+        """Raises Unread if one of `calls` may have an answer that is too large to be read.
 
-    def check_read(self, calls: Iterable[Call]) -> None:
-        """Raises Unread if one of `calls` may have an answer that is too large to be read."""
+        `unfinished` means that their time is up in the middle of a large message, which may answer any of them.
+        """
         for call in calls:
             why = call.lost if call.unread else ""
+            if unfinished and not why:
+                why = f"a large message was not over in time ({call.lost})"
             if self.unread is not None and not why and self.unread.number > call.sent.number:
                 why = f"a message that {self.unread.unread}"
             if why and not call.answers:
                 call.unread, call.lost = True, why
                 raise Unread(f"the answer to {call.method} is open: {why}", call=call)
 
+    def tell(self, notification: Frame) -> None:
+        """A notification came while the requests that wait were under way."""
+        for call in self.waiting.values():
+            if self._room > 0 or len(call.notifications) < AT_LEAST:
+                self._told += [] if call.notifications else [call]
+                call.hear(notification)
+        self._room -= cost(notification)
+
     def lighten(self) -> None:
-        """Keep of long answers what is kept of other frames: nobody will ask what they say."""
+        """Keep of long answers what is kept of other frames, and nothing of what came before them."""
+        for call in self._told:
+            if call.done:
+                call.notifications.clear()
+        self._told = [call for call in self._told if not call.done]
+        self._room = ROOM
         for answers in self._large:
-            answers[:] = map(brief, answers)
+            answers[:] = [each._replace(message=None) if len(each.data) >= KEPT_BYTES else each for each in answers]
         self._large.clear()
 
     # -- responses with wrong ids

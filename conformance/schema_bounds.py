@@ -19,6 +19,8 @@ DEEPEST = 150
 """Levels of a schema, or of a value that is held against one."""
 MOST_SCHEMAS = 100_000
 """Subschemas of one schema with all that it refers to written out; patterns and lists of values weigh more."""
+MOST_WRITTEN = 20_000
+"""Subschemas that are looked at: each takes a kilobyte. Those of a larger schema are left to jsonschema, in steps."""
 MOST_ASKED = 1_000_000
 """Items, members or characters that a schema may ask for at least."""
 LONGEST_PATTERN = 10_000
@@ -63,6 +65,8 @@ def look(root: Json) -> Look:
     if deeper(root, DEEPEST):
         return Look(f"it is nested more than {DEEPEST} levels deep")
     found = _Walk(root)
+    if found.unfinished:
+        return Look(found.flaw, demand=found.demand)
     circle = _circle(found.same)
     if circle is not None:
         return Look(f"at {_shown(found.places[circle])} it refers to itself without end")
@@ -89,14 +93,19 @@ class _Walk:
         self._root = root
         self._waiting: list[tuple[dict[str, Json], str]] = []
         self._enter(root, "")
-        while self._waiting:
+        while self._waiting and not self.unfinished:
             self._visit(*self._waiting.pop())
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether there are more than MOST_WRITTEN subschemas."""
+        return len(self.places) > MOST_WRITTEN
 
     def _enter(self, schema: Json, place: str) -> list[int]:
         """Note a subschema; its key, in a list, empty for what is no object."""
         if not isinstance(schema, dict):
             return []
-        if id(schema) not in self.places:
+        if id(schema) not in self.places and not self.unfinished:
             self.places[id(schema)] = place
             self._waiting.append((schema, place))
         return [id(schema)]

@@ -11,7 +11,7 @@ from conformance.era import Era
 from conformance.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
 from conformance.patience import GRACE, Patience
-from conformance.reading import HUGE, LARGE, ONE_AT_A_TIME, read
+from conformance.reading import HUGE, LARGE, read
 from conformance.requests import Requests
 from conformance.revisions import Revision
 from conformance.trace import Trace
@@ -220,9 +220,8 @@ class Session:
             break
         now = time.monotonic()
         self.patience.waited(deadline - limit, now, answered=not waiting, patient=timeout is None)
-        if waiting and self.ended is None and len(self.transport.unfinished()) >= LARGE:
-            self.requests.not_over(waiting)
-        self.requests.check_read(calls)
+        unfinished = bool(waiting) and self.ended is None and len(self.transport.unfinished()) >= LARGE
+        self.requests.check_read(waiting or calls, unfinished)
         if waiting and self.ended is None:
             for call in self.requests.lose(waiting, hurried, now - self._began - self.limits.answer):
                 self._cancel(call)
@@ -385,8 +384,7 @@ class Session:
             elif not (readable or head) and len(frame.data) < HUGE:
                 self.requests.guess(frame)
         if len(frame.data) >= HUGE:
-            with ONE_AT_A_TIME:
-                self.judge()
+            self.watching.judge_alone()
 
     def _dispatch(self, frame: Frame) -> None:
         message = frame.message
@@ -398,8 +396,7 @@ class Session:
             if "id" in message:
                 self._answer(message)
             else:
-                for waiting in self.pending:
-                    waiting.hear(frame)
+                self.requests.tell(frame)
             return
         call = self.requests.answered_by(message.get("id"), not self.opened and frame.channel == "stdout")
         response = "result" in message or "error" in message

@@ -17,7 +17,7 @@ __all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "pick", "t
 
 MAX_PAGES = 200
 MAX_SIZE = 16 * 1024 * 1024
-"""Bytes of our memory for what is kept of one list, about 20 000 tools."""
+"""Bytes of our memory for what is kept of one list, about 5000 tools."""
 MAX_CALLS = 100
 """Tools that are called, however many may be."""
 
@@ -239,7 +239,7 @@ def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
                 given = isinstance(call.result, dict) and isinstance(call.result.get(member), list)
                 if name not in unread and not given:
                     unread.append(name)
-            if count == MAX_PAGES or size > MAX_SIZE:
+            if (count == MAX_PAGES or size > MAX_SIZE) and has_more(call):
                 cut.append(read_no_further(name, count, size))
                 unread += [name] if has_more(call) and name not in unread else []
         except Unavailable:  # so much else went unanswered that this was not waited for

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from conformance.budget import ONE_AT_A_TIME
 from conformance.ledger import cost
 from conformance.messages import Call, Observer
 from conformance.model import Frame
@@ -55,6 +56,11 @@ class Watching:
                     if self.mishap is None:
                         raise
                     self.mishap(observer, error)
+
+    def judge_alone(self) -> None:
+        """The same for what is huge, while no other session does."""
+        with ONE_AT_A_TIME:
+            self.judge()
 
     def unwatch(self) -> None:
         """Show what is left, and from now on nobody watches."""

@@ -12,7 +12,7 @@ from conformance.fuzz.choices import Choices, Drawn
 from conformance.fuzz.example import DIED, Breach, Example, Reply
 from conformance.fuzz.hurtful import Hurtful
 from conformance.fuzz.limits import extreme, tamed
-from conformance.fuzz.partner import GIVEN_UP, VOLLEY, Partner, Tired
+from conformance.fuzz.partner import GIVEN_UP, Partner, Tired
 from conformance.fuzz.saved import replay
 from conformance.fuzz.shrinking import smallest
 from conformance.messages import parse
@@ -132,7 +132,7 @@ class _Player:
                     self._volley(waiting)
                     if self._silences >= MOST_SILENCES:
                         raise Tired(f"the server stopped answering {self._silences} times")
-                    waiting, size = [], VOLLEY
+                    waiting, size = [], self.partner.fitting
                     if self._late():
                         return
             if waiting:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import math
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
 
 from conformance.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
-from conformance.messages import MAY_TAKE_LONG, Unavailable, id_key, is_id, parse
-from conformance.model import Finding, Frame, Json
+from conformance.fuzz.ids import whole
+from conformance.messages import MAY_TAKE_LONG, Unavailable, Unread, id_key, is_id, parse
+from conformance.model import Finding, Frame
 from conformance.probes import Bench
 from conformance.session import Call, NotSpoken, Session
+from conformance.survey import size_of
 from conformance.transports import StartError
 
 VOLLEY = 24
 """Examples that are on their way at once over stdio."""
+VOLLEY_BYTES = 4 * 1024 * 1024
+"""Bytes of our memory that the answers to them may take, as far as the largest one so far tells."""
 KEPT = 2000
 """Frames that the trace of such a session keeps."""
 LEAST_PATIENCE = 1.0
@@ -46,6 +50,7 @@ GIVEN_UP = (Tired, NotSpoken, StartError, Unavailable)
 class Partner:
     """See the module. `restarts` counts the servers started anew, `most` limits them; Tired is raised beyond.
 
+    `fitting` is how many examples make a volley, fewer where answers are large.
     `patience` is how long an answer is waited for while many examples are tried; what is reported was waited for as
     long as anything else: `reporting` says that it is put to the test again. `areas` are those of the requirements of
     which invariants are heard.
@@ -57,6 +62,7 @@ class Partner:
         self.restarts = 0
         self.most = most
         self.slowest = 0.0
+        self.fitting = VOLLEY
         self.hurried = False
         self.reporting = False
         self._in_vain = 0
@@ -104,7 +110,7 @@ class Partner:
             raise Tired(f"the server had to be replaced {self.restarts} times")
         self.restarts += 1
         _drop(self.session)
-        self._ours.remove(self.session)
+        self._ours = [each for each in self._ours if each is not self.session]
         self.session = self.bench.connect()
         self._ours.append(self.session)
         self._fresh = True
@@ -171,9 +177,10 @@ class Partner:
         self.session.header_arguments = self.bench.survey.header_arguments
         # What is answered to the opening, as a notification must not be, shall not pass for an answer to an example.
         sentinel = self.session.send(*self.session.era.sentinel(self.session))
-        sentinel.excused = True
+        sentinel.excused = sentinel.awaited = True
         patience = self.session.patience.hurried(self.session.limits.answer, self.session.deaf)
-        self.session.wait(sentinel, timeout=min(patience, MOST_PATIENCE))
+        with contextlib.suppress(Unread):
+            self.session.wait(sentinel, timeout=min(patience, MOST_PATIENCE))
 
     def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
         session = self.session
@@ -205,6 +212,8 @@ class Partner:
             self._wait([*sentinels, *due], min(patience, LEAST_PATIENCE) if slow else patience)
         if session.alive:
             self._cancel([call for call in due if not call.answers])
+        largest = max((size_of(call) for call in due), default=0)
+        self.fitting = max(1, min(self.fitting, VOLLEY_BYTES // max(1, largest)))
         heard = tuple(session.since(start))
         session.judge()
         heard = tuple(session.since(start))
@@ -256,7 +265,7 @@ class Partner:
             identifier = message.get("id")
             if frame.number in answered:
                 place = min(answered[frame.number] + 1, len(nameless) - 1)
-            elif (owner := own_place.get(_whole(identifier))) is not None:
+            elif (owner := own_place.get(whole(identifier))) is not None:
                 replies[owner].answers.append(frame)
             elif identifier is None:
                 replies[nameless[place]].answers.append(frame)
@@ -413,17 +422,3 @@ def _drop(session: Session) -> None:
     """End the server of a session at once: it may hang, and how it goes says nothing."""
     if session.ending is None:
         session.ending = session.transport.close(hurry=True)
-
-
-def _whole(identifier: Json) -> str:
-    """An id as text, of a number the part before the point, also if the number has become text."""
-    try:
-        number = float(identifier)
-        return str(int(number)) if math.isfinite(number) else str(identifier)
-    except (TypeError, ValueError, OverflowError):
-        return str(identifier)
-
-
-def same_id(identifier: object, call: Call) -> bool:
-    """Whether a response repeats the id of the request, numbers compared as numbers."""
-    return is_id(identifier) and id_key(identifier) == id_key(call.id)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from conformance.fuzz.choices import Choices, one_of, text
 from conformance.fuzz.example import DIED, MARK, SWALLOWED, Breach, Example, Reply
+from conformance.fuzz.ids import same_id
 from conformance.fuzz.params import NEEDS
-from conformance.fuzz.partner import same_id
 from conformance.messages import encode
 from conformance.model import Json, Severity
 from conformance.probes import Bench

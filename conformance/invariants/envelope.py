@@ -394,6 +394,8 @@ def _outlined(stray: Frame) -> Frame:
     if len(stray.data) <= KEPT_BYTES:
         return stray
     message = {name: stray.message[name] for name in ("jsonrpc", "id") if name in stray.message}
+    if len(str(message.get("id"))) > KEPT_BYTES:
+        message["id"] = shorten(message["id"])
     if (code := _code(stray.message)) is not None:
         message["error"] = {"code": code}
     return brief(stray)._replace(message=message)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from typing import ClassVar
 
 from conformance.expect import shorten
 from conformance.invariants.base import Watcher
-from conformance.json_schemas import DIALECTS, Unusable, invalid, unusable
+from conformance.json_schemas import DIALECTS, Unusable, by_digest, invalid, unusable
 from conformance.messages import Call
 from conformance.model import Frame, Json, Severity
 from conformance.requirements import load
@@ -93,7 +92,7 @@ def _where(place: tuple[str, Json]) -> str:
     return f"{place[0]} of {shorten(place[1])}"
 
 
-@lru_cache(maxsize=128)
+@by_digest(128)
 def _flaw(schema: str, dialect: str) -> str | None:
     """What makes a schema, as JSON text, invalid; empty if nothing does, None if the dialect is unknown.
 

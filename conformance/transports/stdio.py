@@ -288,7 +288,8 @@ class Lines:
         self._taken = 0
 
     def __del__(self) -> None:
-        BYTES.give(self._taken)
+        if BYTES:  # at the end of the process names are gone
+            BYTES.give(self._taken)
 
     def feed(self, part: bytes) -> list[tuple[bytes, int]]:
         """The lines that `part` completes, each with the number of bytes left out."""
