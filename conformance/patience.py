@@ -26,8 +26,9 @@ TURNS = 2
 """Who wants to ask for what has not returned yet waits for another one's answer as long as for so many of its own."""
 NOTABLE = 0.4
 """Seconds that an answer must take to count as waiting: what is quicker comes to an end by itself."""
-MOST = 30.0
-"""Seconds that a run spends in waiting for silence and for slow answers, before the rest of it is left out."""
+MOST, MOST_ANSWERS = 30.0, 3
+"""A run spends so many seconds in waiting for silence and slow answers before the rest of it is left out, or so many
+times as long as there is for one answer, if that is more."""
 
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/result": "taskId"}
 
@@ -103,15 +104,18 @@ class Patience:
         with self._lock:
             return self._short(full) if stuck or self._in_vain.seconds > IN_VAIN * full else full
 
-    def waited(self, began: float, ended: float, *, answered: bool, patient: bool) -> None:
-        """A session has waited between two moments of the monotonic clock; `patient` if as long as anybody waits."""
+    def waited(self, began: float, ended: float, full: float, *, answered: bool, patient: bool) -> None:
+        """A session has waited between two moments of the monotonic clock; `patient` if as long as anybody waits.
+
+        There are `full` seconds for an answer.
+        """
         if ended - began < NOTABLE:
             return
         with self._lock:
             self._waited.add(began, ended)
             if patient and not answered:
                 self._in_vain.add(began, ended)
-            if self._waited.seconds > MOST and not self._over:
+            if self._waited.seconds > max(MOST, MOST_ANSWERS * full) and not self._over:
                 vain = self._in_vain.seconds
                 self._over = f"waiting for answers took {self._waited.seconds:.0f} s"
                 self._over += f", {vain:.0f} s of them in vain" if vain else ""

@@ -214,8 +214,7 @@ class Session:
     def wait(self, *calls: Call, timeout: float | None = None) -> bool:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
 
-        An answer with a wrong id is taken for that of the only request under way, if the right one does not follow.
-        Raises NotWaitedFor.
+        A wrong id is taken for that of the only request under way, if the right one does not follow. Raises NotWaitedFor.
         """
         usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self.opened)
         limit, hurried = usual if timeout is None else (timeout, False)
@@ -234,10 +233,11 @@ class Session:
             for call in waiting:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
             break
-        now = time.monotonic()
-        self.patience.waited(deadline - limit, now, answered=not waiting, patient=timeout is None)
+        now, full = time.monotonic(), self.limits.answer
+        if self.opened:  # else it may be the start of the target that takes long
+            self.patience.waited(deadline - limit, now, full, answered=not waiting, patient=timeout is None)
         if waiting and self.ended is None:
-            for call in self.requests.lose(waiting, hurried, now - self._began - self.limits.answer):
+            for call in self.requests.lose(waiting, hurried, now - self._began - full):
                 self._cancel(call)
         return not waiting or self.ended is not None
 

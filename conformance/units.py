@@ -294,7 +294,9 @@ class _Unit:
     def leave_out(self, case: Case, why: str) -> None:
         """Do not play it."""
         for requirement in case.requirements:
-            self.ledger.inconclusive(requirement, f"{case.id} was left out: {why}; --only {case.id} plays it")
+            self.ledger.inconclusive(
+                requirement, f"{case.id} was left out: {why}; a longer --timeout lets it be played"
+            )
 
     def _in_vain(self) -> bool:
         """Whether the session that was lost had brought nothing but its opening."""
