@@ -71,7 +71,8 @@ class Features:
         self._turn = threading.Condition()
         self._returned: set[Feature] = set()
         self._silent: dict[tuple[Feature, bool], float] = {}
-        self._asking: dict[Feature, tuple[object, float]] = {}
+        self._asking: dict[Feature, tuple[object, int, float]] = {}
+        """Who asks, in which thread, and until when others let it."""
         self._tried: set[Feature] = set()
 
     def avoids(self, method: str, params: Json) -> str:
@@ -119,7 +120,7 @@ class Features:
             if why := self._avoided(feature, talkative):
                 raise NotAskedAgain(why)
             if feature not in self._returned:
-                self._asking[feature] = who, time.monotonic() + seconds
+                self._asking[feature] = who, threading.get_ident(), time.monotonic() + seconds
 
     def returned(self, call: Call) -> None:
         """An answer came, of whatever kind."""
@@ -145,7 +146,7 @@ class Features:
     def left(self, who: object) -> None:
         """`who` waits for nothing any more."""
         with self._turn:
-            for feature in [feature for feature, (asking, _) in self._asking.items() if asking is who]:
+            for feature in [feature for feature, (asking, *_) in self._asking.items() if asking is who]:
                 del self._asking[feature]
             self._turn.notify_all()
 
@@ -164,6 +165,7 @@ class Features:
         return f"{_shown(feature)} was not called again: it did not answer within {seconds:.3g} s{HUNG}"
 
     def _taken(self, feature: Feature, who: object, end: float) -> bool:
-        asking, until = self._asking.get(feature, (who, 0.0))
-        now = time.monotonic()
-        return asking is not who and now < until and now < end and feature not in self._returned
+        """Whether another session waits for it, and not one of the same thread, which would wait for itself."""
+        asking, thread, until = self._asking.get(feature, (who, 0, 0.0))
+        others = asking is not who and thread != threading.get_ident() and feature not in self._returned
+        return others and time.monotonic() < min(until, end)
