@@ -214,7 +214,7 @@ class Session:
     def wait(self, *calls: Call, timeout: float | None = None) -> bool:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
 
-        A wrong id is taken for that of the only request under way if the right one does not follow. Raises NotWaitedFor.
+        A wrong id is taken for that of the only request under way if no right one follows. Raises NotWaitedFor.
         """
         usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self.opened)
         limit, hurried = usual if timeout is None else (timeout, False)
