@@ -13,6 +13,10 @@ _MEMBERS = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name"
 _WORDS = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
 LONGEST = 100
 """Characters of a name that are shown."""
+OURS = "mcp-conform"
+"""In the names of what we ask for because it does not exist."""
+MANY = 2
+"""Once so many features of one kind did not return, and none did, no other of that kind is asked for."""
 HUNG = ", nor after it was cancelled"
 """With this ends what a finding says of a feature that does not return."""
 
@@ -26,10 +30,11 @@ Feature = tuple[str, str]
 
 
 def feature_of(method: str, params: Json) -> Feature | None:
-    """What a request asks for by name, None if it asks for nothing of the kind."""
+    """What a request asks for by name, None if it asks for nothing that the server can have listed."""
     if method not in _MEMBERS or not isinstance(params, dict) or _MEMBERS[method] not in params:
         return None
-    return method, repr(params[_MEMBERS[method]])
+    name = repr(params[_MEMBERS[method]])
+    return None if OURS in name else (method, name)
 
 
 def named(method: str, params: Json) -> str:
@@ -160,9 +165,13 @@ class Features:
 
     def _avoided(self, feature: Feature, talkative: bool) -> str:
         seconds = self._silent.get((feature, True), None if talkative else self._silent.get((feature, False)))
-        if seconds is None:
+        if seconds is not None:
+            return f"{_shown(feature)} was not called again: it did not answer within {seconds:.3g} s{HUNG}"
+        silent = {other: spent for (other, _), spent in self._silent.items() if other[0] == feature[0]}
+        if len(silent) < MANY or any(other[0] == feature[0] for other in self._returned):
             return ""
-        return f"{_shown(feature)} was not called again: it did not answer within {seconds:.3g} s{HUNG}"
+        first, spent = next(iter(silent.items()))
+        return f"{_shown(feature)} was not called: {_shown(first)} did not answer within {spent:.3g} s{HUNG}"
 
     def _taken(self, feature: Feature, who: object, end: float) -> bool:
         """Whether another session waits for it, and not one of the same thread, which would wait for itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from conformance.eras.stateless import META
@@ -102,6 +103,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
     """
     session = bench.session
     slow: list[tuple[Json, Call]] = []
+    began = time.monotonic()
     for number, (tool, params) in enumerate(callable_tools(bench)):
         # A token of its own in the whole session, since a call that was given up may still report progress; of both
         # types by turns, since some servers lose the type.
@@ -109,6 +111,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
         meta: Json = {"progressToken": 700_000 + own if number % 2 else f"mcp-conform-{own}"}
         if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
             meta[META + "logLevel"] = "debug"
+        began = time.monotonic()
         try:
             call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)
         except NotAskedAgain:
@@ -124,12 +127,14 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
         else:
             session.slow_tools.add(str(tool.get("name")))
             slow.append((tool, call))
-            if len(slow) == MAX_TIMEOUTS:
+            if len(slow) == MAX_TIMEOUTS or session.deaf:  # a server that hangs takes no other call
                 break
-    if not talkative:
+    last = time.monotonic()
+    if not (talkative or session.deaf):
         session.wait(*(call for _, call in slow), timeout=late(session))
     if doubtful := [call for _, call in slow if _may_hang(session, call)]:
-        session.wait(*doubtful, timeout=session.limits.answer)
+        spent = time.monotonic() - (last if not session.deaf else began)
+        session.wait(*doubtful, timeout=max(0.0, session.limits.answer - spent))
     for tool, call in slow:
         if call.answers:
             yield tool, call
