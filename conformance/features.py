@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
@@ -11,8 +12,14 @@ from conformance.model import Json
 _MEMBERS = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name", "completion/complete": "ref"}
 """Methods behind which an author's own code runs → the member of the params that says which."""
 _WORDS = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
+LONGEST_TURN = 60.0
+"""Seconds after which who has asked counts as having given up, should it have forgotten to say so."""
 LONGEST = 100
 """Characters of a name that are shown."""
+OURS = "mcp-conform"
+"""In the names of what we ask for because it does not exist."""
+MANY = 2
+"""Once so many features of one kind did not return, and none did, no other of that kind is asked for."""
 HUNG = ", nor after it was cancelled"
 """With this ends what a finding says of a feature that does not return."""
 
@@ -26,10 +33,11 @@ Feature = tuple[str, str]
 
 
 def feature_of(method: str, params: Json) -> Feature | None:
-    """What a request asks for by name, None if it asks for nothing of the kind."""
+    """What a request asks for by name, None if it asks for nothing that the server can have listed."""
     if method not in _MEMBERS or not isinstance(params, dict) or _MEMBERS[method] not in params:
         return None
-    return method, repr(params[_MEMBERS[method]])
+    name = repr(params[_MEMBERS[method]])
+    return None if OURS in name else (method, name)
 
 
 def named(method: str, params: Json) -> str:
@@ -63,15 +71,16 @@ def reports_progress(call: Call) -> bool:
 class Features:
     """What the run knows of features: which have returned, and which do not. From any thread.
 
-    Before one has returned it is asked by one session at a time, so that one that hangs does not hang in all of them.
-    One that did not return is asked again only by who asks for its progress, since one that tells of it does not hang.
+    Before one has returned, others wait a little with asking for it, so that one that hangs does not hang in all of
+    them. One that did not return is asked again only by who asks for its progress: one that tells of it does not hang.
     """
 
     def __init__(self) -> None:
         self._turn = threading.Condition()
         self._returned: set[Feature] = set()
         self._silent: dict[tuple[Feature, bool], float] = {}
-        self._asking: dict[Feature, tuple[object, float]] = {}
+        self._asking: dict[Feature, tuple[object, int, float]] = {}
+        """Who asks, in which thread, and until when others let it."""
         self._tried: set[Feature] = set()
 
     def avoids(self, method: str, params: Json) -> str:
@@ -119,10 +128,10 @@ class Features:
             if why := self._avoided(feature, talkative):
                 raise NotAskedAgain(why)
             if feature not in self._returned:
-                self._asking[feature] = who, time.monotonic() + seconds
+                self._asking[feature] = who, threading.get_ident(), time.monotonic() + LONGEST_TURN
 
     def returned(self, call: Call) -> None:
-        """An answer came, of whatever kind."""
+        """An answer came, of whatever kind, or news of its progress."""
         feature = feature_of(call.method, call.params)
         if feature is not None and feature not in self._returned:
             with self._turn:
@@ -131,6 +140,14 @@ class Features:
                     self._silent.pop((feature, talkative), None)
                 self._asking.pop(feature, None)
                 self._turn.notify_all()
+
+    def under_way(self, method: str, params: Json, who: object, seconds: float) -> bool:
+        """Whether somebody else has asked for that, and gets no answer in `seconds` from now on either."""
+        feature = feature_of(method, params)
+        if feature is None:
+            return False
+        with self._turn:
+            return not self._turn.wait_for(lambda: not self._taken(feature, who, math.inf), seconds)
 
     def silent(self, call: Call, seconds: float) -> None:
         """No answer came within `seconds`, nor when the call was cancelled."""
@@ -145,7 +162,7 @@ class Features:
     def left(self, who: object) -> None:
         """`who` waits for nothing any more."""
         with self._turn:
-            for feature in [feature for feature, (asking, _) in self._asking.items() if asking is who]:
+            for feature in [feature for feature, (asking, *_) in self._asking.items() if asking is who]:
                 del self._asking[feature]
             self._turn.notify_all()
 
@@ -159,11 +176,16 @@ class Features:
 
     def _avoided(self, feature: Feature, talkative: bool) -> str:
         seconds = self._silent.get((feature, True), None if talkative else self._silent.get((feature, False)))
-        if seconds is None:
+        if seconds is not None:
+            return f"{_shown(feature)} was not called again: it did not answer within {seconds:.3g} s{HUNG}"
+        silent = {other: spent for (other, _), spent in self._silent.items() if other[0] == feature[0]}
+        if len(silent) < MANY or any(other[0] == feature[0] for other in self._returned):
             return ""
-        return f"{_shown(feature)} was not called again: it did not answer within {seconds:.3g} s{HUNG}"
+        first, spent = next(iter(silent.items()))
+        return f"{_shown(feature)} was not called: {_shown(first)} did not answer within {spent:.3g} s{HUNG}"
 
     def _taken(self, feature: Feature, who: object, end: float) -> bool:
-        asking, until = self._asking.get(feature, (who, 0.0))
-        now = time.monotonic()
-        return asking is not who and now < until and now < end and feature not in self._returned
+        """Whether another session waits for it, and not one of the same thread, which would wait for itself."""
+        asking, thread, until = self._asking.get(feature, (who, 0, 0.0))
+        others = asking is not who and thread != threading.get_ident() and feature not in self._returned
+        return others and time.monotonic() < min(until, end)

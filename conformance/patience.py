@@ -22,12 +22,11 @@ SHORT_GRACE = 0.02
 """The same, once answers with wrong ids have turned out to be all that comes."""
 IN_VAIN = 1.5
 """Once a run has waited in vain for that many times as long as for one answer, no silence is waited for in full."""
-TURNS = 2
-"""Who wants to ask for what has not returned yet waits for another one's answer as long as for so many of its own."""
 NOTABLE = 0.4
 """Seconds that an answer must take to count as waiting: what is quicker comes to an end by itself."""
-MOST = 30.0
-"""Seconds that a run spends in waiting for silence and for slow answers, before the rest of it is left out."""
+MOST, MOST_ANSWERS = 30.0, 3
+"""A run spends so many seconds in waiting for silence and slow answers before the rest of it is left out, or so many
+times as long as there is for one answer, if that is more."""
 
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/result": "taskId"}
 
@@ -103,15 +102,18 @@ class Patience:
         with self._lock:
             return self._short(full) if stuck or self._in_vain.seconds > IN_VAIN * full else full
 
-    def waited(self, began: float, ended: float, *, answered: bool, patient: bool) -> None:
-        """A session has waited between two moments of the monotonic clock; `patient` if as long as anybody waits."""
+    def waited(self, began: float, ended: float, full: float, *, answered: bool, patient: bool) -> None:
+        """A session has waited between two moments of the monotonic clock; `patient` if as long as anybody waits.
+
+        There are `full` seconds for an answer.
+        """
         if ended - began < NOTABLE:
             return
         with self._lock:
             self._waited.add(began, ended)
             if patient and not answered:
                 self._in_vain.add(began, ended)
-            if self._waited.seconds > MOST and not self._over:
+            if self._waited.seconds > max(MOST, MOST_ANSWERS * full) and not self._over:
                 vain = self._in_vain.seconds
                 self._over = f"waiting for answers took {self._waited.seconds:.0f} s"
                 self._over += f", {vain:.0f} s of them in vain" if vain else ""
@@ -137,10 +139,13 @@ class Patience:
             return self._missed[method] >= CHANCES
 
     def admit(self, method: str, params: Json, who: object, seconds: float) -> None:
-        """`who` is about to send a request. Raises NotWaitedFor if that is not worth its time, NotAskedAgain."""
+        """`who` is about to send a request; another one's answer is waited for at most `seconds`.
+
+        Raises NotWaitedFor if that is not worth its time, NotAskedAgain.
+        """
         if self._over and not self._confirming:
             raise NotWaitedFor(self._over)
-        self.features.admit(method, params, who, TURNS * seconds)
+        self.features.admit(method, params, who, seconds)
 
     def answered(self, call: Call, seconds: float) -> None:
         """An answer took so long, 0 if it was not waited for any more: it may have come only because of what followed.

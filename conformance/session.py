@@ -146,7 +146,7 @@ class Session:
     def send(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
         """Send a request without waiting. Raises NotAskedAgain, NotWaitedFor."""
         if self.opened:
-            self.patience.admit(method, params, self.requests, self.limits.answer)
+            self.patience.admit(method, params, self.requests, min(self.limits.slow, self.limits.answer))
         return self._send(method, params, how)
 
     def _send(self, method: str, params: Json, how: How) -> Call:
@@ -218,12 +218,13 @@ class Session:
             for call in waiting:
                 call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
             break
-        now = time.monotonic()
-        self.patience.waited(deadline - limit, now, answered=not waiting, patient=timeout is None)
+        now, full = time.monotonic(), self.limits.answer
+        if self.opened:  # else it may be the start of the target that takes long
+            self.patience.waited(deadline - limit, now, full, answered=not waiting, patient=timeout is None)
         unfinished = bool(waiting) and self.ended is None and len(self.transport.unfinished()) >= LARGE
         self.requests.check_read(waiting or calls, unfinished)
         if waiting and self.ended is None:
-            for call in self.requests.lose(waiting, hurried, now - self._began - self.limits.answer):
+            for call in self.requests.lose(waiting, hurried, now - self._began - full):
                 self._cancel(call)
         return not waiting or self.ended is not None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from conformance.eras.stateless import META
@@ -44,6 +45,9 @@ def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
         if avoided(bench.session, tool):
             slow.append(f"{tool['name']!r}, which does not return")
             continue
+        if bench.session.patience.features.under_way("tools/call", tool, bench.session.requests, soon(bench.session)):
+            slow.append(f"{tool['name']!r}, which is being waited for elsewhere")
+            continue
         try:
             params = {"name": tool["name"], "arguments": bench.survey.arguments_for(tool)}
         except Unavailable:
@@ -75,10 +79,9 @@ def _patience(seconds: float, limit: float) -> float:
 
 
 def call_quickly(session: Session, params: Json) -> Call:
-    """A call that is cancelled if the tool turns out to be slow. One that never returned so far gets all its time."""
-    known = session.patience.features.returns("tools/call", params)
+    """A call that is cancelled if the tool turns out to be slow."""
     call = session.send("tools/call", params)
-    if not session.wait(call, timeout=soon(session) if known else session.limits.answer):
+    if not session.wait(call, timeout=soon(session)):
         session.slow_tools.add(str(params.get("name")))
         cancel(session, call)
     return call
@@ -101,6 +104,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
     """
     session = bench.session
     slow: list[tuple[Json, Call]] = []
+    began = time.monotonic()
     for number, (tool, params) in enumerate(callable_tools(bench)):
         # A token of its own in the whole session, since a call that was given up may still report progress; of both
         # types by turns, since some servers lose the type.
@@ -108,6 +112,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
         meta: Json = {"progressToken": 700_000 + own if number % 2 else f"mcp-conform-{own}"}
         if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
             meta[META + "logLevel"] = "debug"
+        began = time.monotonic()
         try:
             call = session.send("tools/call", {**params, "_meta": meta} if talkative else params)
         except NotAskedAgain:
@@ -123,17 +128,32 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
         else:
             session.slow_tools.add(str(tool.get("name")))
             slow.append((tool, call))
-            if len(slow) == MAX_TIMEOUTS:
+            if len(slow) == MAX_TIMEOUTS or session.deaf:  # a server that hangs takes no other call
                 break
-    if not talkative:
+    last = time.monotonic()
+    twins: list[Call] = []
+    if not (talkative or session.deaf):
+        twins = [_told_of(session, call) for _, call in slow if _may_hang(session, call)]
         session.wait(*(call for _, call in slow), timeout=late(session))
+        for twin in filter(reports_progress, twins):
+            session.patience.features.returned(twin)
     if doubtful := [call for _, call in slow if _may_hang(session, call)]:
-        session.wait(*doubtful, timeout=session.limits.answer)
+        spent = time.monotonic() - (last if not session.deaf else began)
+        session.wait(*doubtful, timeout=max(0.0, session.limits.answer - spent))
+    for twin in twins:
+        if not twin.answers:
+            cancel(session, twin)
     for tool, call in slow:
         if call.answers:
             yield tool, call
         elif not call.hung:
             cancel(session, call)
+
+
+def _told_of(session: Session, call: Call) -> Call:
+    """The same call, of whose progress the server is to tell: one that does so is slow and does not hang."""
+    meta = {**call.params.get("_meta", {}), "progressToken": f"mcp-conform-{session.position}"}
+    return session.send("tools/call", {**call.params, "_meta": meta})
 
 
 def _may_hang(session: Session, call: Call) -> bool:
