@@ -30,13 +30,6 @@ NET = 120.0
 VARIES = 1.3
 """How many times more memory one run may take than another of the same target; benchmarks/broken.py measures it."""
 NOT_YET = {
-    "it takes more than 300 MB": """
-        a-hundred-thousand-properties a-million-members answers-each-request-a-thousand-times every-answer-of-3-mb
-        flood-big-messages-initialize flood-elicitation-call flood-log-messages-beside flood-log-messages-call
-        flood-newlines-initialize flood-pings-beside flood-roots-initialize http-body-without-end
-        http-events-without-end http-gzip-bomb ids-long long-line pages-of-1-mb-for-ever ten-thousand-tools
-        tool-result-of-200-mb
-    """,
     "it takes more than a minute": """
         answers-after-the-next answers-late calls-take-long closes-its-input drops-every-second-request
         flood-newlines-end flood-newlines-start hangs-in-tools-call hangs-on-unknown-methods http-session-id-odd

@@ -299,9 +299,7 @@ class HttpTransport:
             BYTES.give(held)
             start = bytes(body[:MAX_SAID])
             if body:
-                data = kept(body)
-                body.clear()  # it may be large: not to be kept twice
-                self._put(Arrival("body", data, time.monotonic(), exchange, status, headers, omitted))
+                self._put(Arrival("body", kept(body), time.monotonic(), exchange, status, headers, omitted))
         return start
 
     def _hold(self, size: int) -> int:
