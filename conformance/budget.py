@@ -69,14 +69,17 @@ class Bulk(bytes):
 
 
 SMALL = 64 * 1024
+"""Bytes that are not counted."""
 
 
-def kept(data: bytes | bytearray) -> bytes:
-    """A copy of `data`, counted if it is large."""
-    if len(data) < SMALL:
-        return bytes(data)
-    BYTES.enter(len(data))
-    return Bulk(data)
+def kept(data: bytearray) -> bytes:
+    """What was in `data`, which is empty then; counted if it is much."""
+    whole = bytes(data)
+    data.clear()  # not to be there twice
+    if len(whole) < SMALL:
+        return whole
+    BYTES.enter(len(whole))
+    return Bulk(whole)
 
 
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8

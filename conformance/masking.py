@@ -57,11 +57,11 @@ OURS: Mapping[type, frozenset[str]] = {
         Tally: "campaign frames planned restarts seed seconds",
         Judged: "requirement level basis verdict severity url seconds",
         Finding: "requirement case ceiling confirmed occurrences diagnosis hint after tries",
-        Frame: "number origin channel at readable case illegal part exchange status",
+        Frame: "number origin channel at readable case illegal part exchange status unread",
         Requirement: "id text levels bases urls observable transports capabilities client needs probe caution "
         "unobservable",
         Report: "version started seconds complete exit counts diagnosis hint untried fail_on",
-        Survey: "policy pages unread",
+        Survey: "policy pages unread cut",
         events.Started: "",
         events.Noted: "",
         events.NotTested: "name",

@@ -10,8 +10,8 @@ from conformance.ledger import cost
 from conformance.messages import Call, Observer
 from conformance.model import Frame
 
-ENOUGH = 8 * 1024 * 1024
-"""Bytes of our memory that what nobody asked for takes, about 6000 messages; more of it shows nothing new."""
+ENOUGH = 4 * 1024 * 1024
+"""Bytes of our memory that what nobody asked for takes, about 3000 messages; more of it shows nothing new."""
 
 
 class Watching:

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from _pytest.mark.structures import ParameterSet
 from hostile import measure
 from hostile.registry import load
 
@@ -29,26 +28,11 @@ NET = 120.0
 """Seconds after which a run is taken for one that does not end."""
 VARIES = 1.3
 """How many times more memory one run may take than another of the same target; benchmarks/broken.py measures it."""
-NOT_YET = {
-    "it takes more than 300 MB": """
-        a-hundred-thousand-properties a-million-members answers-each-request-a-thousand-times every-answer-of-3-mb
-        flood-big-messages-initialize flood-elicitation-call flood-log-messages-beside flood-log-messages-call
-        flood-newlines-initialize flood-pings-beside flood-roots-initialize http-body-without-end
-        http-events-without-end http-gzip-bomb ids-long long-line pages-of-1-mb-for-ever ten-thousand-tools
-        tool-result-of-200-mb
-    """,
-}
-"""What is known not to hold so far: why → names."""
-SKIPPED = {name: why for why, names in NOT_YET.items() for name in names.split()}
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what is left is read from /proc")
 
 
-def _played(name: str) -> ParameterSet:
-    return pytest.param(name, marks=[pytest.mark.skip(reason=f"not yet: {SKIPPED[name]}")] if name in SKIPPED else [])
-
-
-@pytest.mark.parametrize("name", [_played(name) for name in NAMES])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_hostile_target_ends_in_one_sentence_and_leaves_nothing(name: str, tmp_path: Path) -> None:
     target = TARGETS[name]
     options = [*measure.server_options(target), *SHORT, *ENOUGH.get(target.kind, ())]
@@ -57,10 +41,6 @@ def test_a_hostile_target_ends_in_one_sentence_and_leaves_nothing(name: str, tmp
     row["memory"] = row["memory"] / VARIES
     assert measure.classes(row, NET) == [], f"{row}\n{done.printed}"
     assert "\x1b" not in done.printed
-
-
-def test_what_does_not_hold_yet_is_about_targets_that_there_are() -> None:
-    assert set(SKIPPED) <= set(TARGETS)
 
 
 def test_every_target_says_what_it_does_and_what_is_expected() -> None:

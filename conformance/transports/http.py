@@ -211,7 +211,9 @@ class HttpTransport:
             except Exception as error:
                 first = first or error
                 if self._closed or not job.stale(error):
-                    return self._broken(first, _refused(error))
+                    over = self._broken(first, _refused(error))
+                    first = None  # or this call and the exception would keep each other
+                    return over
 
     def _broken(self, error: Exception, refuses: bool) -> _Over:
         """What an exchange that broke off, or was not even taken, means for those that follow."""
@@ -279,6 +281,7 @@ class HttpTransport:
                 held += self._hold(more)
         finally:
             BYTES.give(held)
+            del events  # who keeps the exception keeps this call
 
     def _body(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> bytes:
         """Passes a body on; its first bytes."""
@@ -299,9 +302,7 @@ class HttpTransport:
             BYTES.give(held)
             start = bytes(body[:MAX_SAID])
             if body:
-                data = kept(body)
-                body.clear()  # it may be large: not to be kept twice
-                self._put(Arrival("body", data, time.monotonic(), exchange, status, headers, omitted))
+                self._put(Arrival("body", kept(body), time.monotonic(), exchange, status, headers, omitted))
         return start
 
     def _hold(self, size: int) -> int:

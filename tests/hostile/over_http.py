@@ -215,6 +215,20 @@ def http_gzip_bomb(_server: Any) -> None:
 
 
 @target(**HTTP)
+def http_event_of_100_mb(_server: Any) -> None:
+    """Answers tools/list with one event of 100 MB."""
+
+    def post(exchange: Exchange, request: Message, reply: Any) -> None:
+        exchange.stream()
+        exchange.raw(b'data: {"jsonrpc": "2.0", "id": %d, "result": {"x": "' % request["id"])
+        for _ in range(100):
+            exchange.raw(b"y" * 1_000_000)
+        exchange.raw(b'"}}\n\n')
+
+    _posting(post, "tools/list")(_server)
+
+
+@target(**HTTP)
 def http_never_answers(_server: Any) -> None:
     """Takes tools/list and never answers it."""
     _posting(lambda exchange, request, reply: bounds.wait(), "tools/list")(_server)
@@ -424,6 +438,7 @@ vary(
     "over_http",
     """
     http-body-without-end http-events-without-end http-slow-comments-without-end http-body-without-end-at-once
+    http-event-of-100-mb
     http-huge-header http-garbage http-redirect-to-itself http-nothing-later http-gzip-bomb http-never-answers
     http-stream-without-answer http-get-without-end http-dies-at-post-5 http-session-lost-after-5
     http-session-id-odd http-pages-of-1-mb-for-ever http-slow-pattern-in-output http-accepts-and-is-deaf http-daemon

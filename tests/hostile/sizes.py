@@ -52,6 +52,49 @@ add(
 )
 
 
+add("blob-of-60-mb", "Reads a blob of 60 MB.", _large("resources/read", "contents.0.blob", 60 * MB))
+
+
+@target()
+def five_thousand_prompts(server: Server) -> None:
+    """Lists 5000 prompts with descriptions of 2 kB on one page."""
+    prompts = [{"name": f"greet-{number}", "description": "d" * 2000} for number in range(5000)]
+    change(server, "prompts/list", "prompts", prompts)
+
+
+@target()
+def half_a_million_objects(server: Server) -> None:
+    """Answers tools/call with 240 000 empty objects in _meta, which take much more as objects than as text."""
+    change(server, "tools/call", "_meta", {"x": [{}] * 240_000})
+
+
+@target()
+def progress_of_1_mb(server: Server) -> None:
+    """Tells the progress of each call a hundred times, with messages of 1 MB."""
+
+    def tell(params: Message) -> None:
+        token = params.get("_meta", {}).get("progressToken")
+        for number in range(100 if token is not None else 0):
+            told = {"progressToken": token, "progress": number, "total": 100, "message": "m" * MB}
+            server.tell("notifications/progress", told)
+
+    server.progress = tell
+
+
+@target()
+def pings_with_ids_of_1_mb(server: Server) -> None:
+    """Pings with an id of 1 MB before each answer."""
+    plain = server.send
+    count = [0]
+
+    def send(message: Message) -> None:
+        count[0] += 1
+        plain({"jsonrpc": "2.0", "id": f"{count[0]}-" + "i" * MB, "method": "ping"})
+        plain(message)
+
+    server.send = send
+
+
 @target()
 def error_of_20_mb(server: Server) -> None:
     """Refuses unknown methods with a message of 20 MB."""
@@ -248,7 +291,8 @@ for _name, _what, _params in (
 vary(
     "sizes",
     """
-    tool-result-of-200-mb resource-of-50-mb every-answer-of-3-mb ten-thousand-tools a-hundred-thousand-properties
+    tool-result-of-200-mb half-a-million-objects progress-of-1-mb
+    every-answer-of-3-mb ten-thousand-tools a-hundred-thousand-properties
     a-million-members pages-for-ever pages-of-1-mb-for-ever every-list-for-ever form-of-3-mb url-of-300-kb
     url-with-long-query
     """,
