@@ -32,6 +32,8 @@ MOST_SILENCES = 4
 ENOUGH = 2
 """Examples of a kind that may hurt the server before the others of that kind are left out."""
 MOST_CAUSES = 8
+REPORT_SECONDS = 12.0
+"""After that no further cause is made smaller and put to the test again; those that showed most often come first."""
 TRIES = 5
 """Times that what did not come back alone is tried with all that was said before it."""
 SHOWN = 2
@@ -234,8 +236,12 @@ class _Player:
         """Make the example of each cause smaller, put it to the test again, and write the finding down."""
         self.partner.reporting = True
         causes = sorted(self.causes.values(), key=lambda cause: -cause.count)
+        began = time.monotonic()
         for cause in causes[:MOST_CAUSES]:
-            self._report(cause)
+            if time.monotonic() - began < REPORT_SECONDS:
+                self._report(cause)
+            else:
+                self._tell(cause, cause.example, cause.breach, (1, 1), confirmed=False)
         if self._unexplained is not None:
             self._report_volley(*self._unexplained)
 
