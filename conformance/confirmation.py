@@ -154,8 +154,7 @@ class Confirmation:
         def job() -> None:
             began = time.monotonic()
             tries = 0
-            patience = self.workshop.connections.patience
-            while not patience.over and tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
+            while self._worth_trying() and tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
                 if tries and time.monotonic() - began > SECONDS:
                     break
                 tries += 1
@@ -168,6 +167,12 @@ class Confirmation:
                     each.settle(ledger, tries)
 
         return job
+
+    def _worth_trying(self) -> bool:
+        """Whether silence is still waited for: else a session that is played again would only be given up."""
+        connections = self.workshop.connections
+        full = connections.limits.answer
+        return not connections.patience.over and connections.patience.hurried(full, stuck=False) == full
 
     def _opened(self, state: State, outside: Sequence[str]) -> Stage | None:
         try:

@@ -32,6 +32,10 @@ QUIET_STARTS = 4
 SHUTDOWN_STARTS = 3
 """The end of a server is waited for that many times as long as it takes to start, at least `limits.shutdown`."""
 
+LATER_STARTS = 10
+"""Once it is known how long the target takes to start, further starts are waited for so many times as long, and at
+least as long as an answer."""
+
 MOST_SLOW = 3.0
 """Where a target takes more than a second to start, tools count as slow that many times later, at most."""
 
@@ -83,7 +87,7 @@ class Connections:
         self._closed = False
 
     def adapt(self, startup: float) -> None:
-        """The target takes `startup` seconds to start: let the waits for silence, slow tools and its end fit that.
+        """The target takes `startup` seconds to start: let the waits for it, silence, slow tools and its end fit that.
 
         From now on no more targets start within the time that one has been at work so far than there are cores.
         """
@@ -94,7 +98,9 @@ class Connections:
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
         longer = min(MOST_SLOW, max(1.0, startup))
         slow, late = self.limits.slow * longer, self.limits.late * longer
-        self.limits = self._patient = replace(self.limits, quiet=quiet, shutdown=shutdown, slow=slow, late=late)
+        start = min(self.limits.start, max(self.limits.answer, LATER_STARTS * startup))
+        adapted = replace(self.limits, start=start, quiet=quiet, shutdown=shutdown, slow=slow, late=late)
+        self.limits = self._patient = adapted
 
     def be_patient(self) -> None:
         """From now on every server gets the full time to end: what was found is put to the test again."""

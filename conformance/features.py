@@ -36,7 +36,10 @@ def feature_of(method: str, params: Json) -> Feature | None:
     """What a request asks for by name, None if it asks for nothing that the server can have listed."""
     if method not in _MEMBERS or not isinstance(params, dict) or _MEMBERS[method] not in params:
         return None
-    name = repr(params[_MEMBERS[method]])
+    value = params[_MEMBERS[method]]
+    if isinstance(value, dict):  # a reference to a prompt or a template
+        value = value.get("name", value.get("uri"))
+    name = repr(value)
     return None if OURS in name else (method, name)
 
 
@@ -49,7 +52,7 @@ def named(method: str, params: Json) -> str:
 def _shown(feature: Feature) -> str:
     method, name = feature
     name = name if len(name) <= LONGEST else name[:LONGEST] + "…"
-    return f"{_WORDS.get(method, 'the completion for')} {name}"
+    return f"{_WORDS.get(method, 'the completion of')} {name}"
 
 
 def progress_token(params: Json) -> Json:

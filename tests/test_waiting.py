@@ -63,7 +63,7 @@ HANGING = {
     "tool": ("tools/call", "echo", "tool 'echo'", ("tools", "content", "json-schema")),
     "resource": ("resources/read", "note://first", "resource 'note://first'", ("resources", "content")),
     "prompt": ("prompts/get", "greet", "prompt 'greet'", ("prompts", "content")),
-    "completion": ("completion/complete", "note://{name}", "completion for", ("completion",)),
+    "completion": ("completion/complete", "note://{name}", "completion of 'note://{name}'", ("completion",)),
 }
 
 

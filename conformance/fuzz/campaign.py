@@ -31,6 +31,8 @@ SHRINK_SECONDS = 5.0
 MOST_SILENCES = 4
 """Times that the server stops answering before a campaign looks no further."""
 MOST_CAUSES = 8
+REPORT_SECONDS = 12.0
+"""After that no further cause is made smaller and put to the test again; those that showed most often come first."""
 TRIES = 5
 """Times that what did not come back alone is tried with all that was said before it."""
 SHOWN = 2
@@ -231,8 +233,12 @@ class _Player:
         """Make the example of each cause smaller, put it to the test again, and write the finding down."""
         self.partner.reporting = True
         causes = sorted(self.causes.values(), key=lambda cause: -cause.count)
+        began = time.monotonic()
         for cause in causes[:MOST_CAUSES]:
-            self._report(cause)
+            if time.monotonic() - began < REPORT_SECONDS:
+                self._report(cause)
+            else:
+                self._tell(cause, cause.example, cause.breach, (1, 1), confirmed=False)
         if self._unexplained is not None:
             self._report_volley(*self._unexplained)
 

@@ -27,7 +27,7 @@ LEAST_PATIENCE = 1.0
 MOST_PATIENCE = 2.0
 HURRIED = 0.4
 """Patience while examples are made smaller: what is found small is put to the test with all patience."""
-FULL_WAITS = 2
+FULL_WAITS = 1
 """Examples that are waited for with all patience in vain, before what is put to the test again gets less."""
 FAR = 10_000_000
 """Beyond the ids of all requests of a session."""

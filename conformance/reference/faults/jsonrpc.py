@@ -116,7 +116,7 @@ FAULTS = (
         _never("resources/read", "uri", "counter"),
         **STDIO,
     ),
-    Fault("prompt-never-returns", ONCE, "a prompt never comes", _never("prompts/get", "name", "simple"), **STDIO),
+    Fault("prompt-never-returns", ONCE, "a prompt never comes", _never("prompts/get", "name", "hello"), **STDIO),
     Fault(
         "completion-never-returns",
         ONCE,
