@@ -145,8 +145,8 @@ class Requests:
                 with contextlib.suppress(ValueError):
                     if (call := self.waiting.get(id_key(json.loads(found[1])))) is not None:
                         return call
-        asks = b'"method"' in head and b'"result"' not in head
-        return next(iter(self.waiting.values())) if len(self.waiting) == 1 and not asks else None
+        answers = any(word in part for word in (b'"result"', b'"error"') for part in (head, data[-KEPT_BYTES:]))
+        return next(iter(self.waiting.values())) if len(self.waiting) == 1 and answers else None
 
     def check_read(self, calls: Iterable[Call], unfinished: bool = False) -> None:
         """Raises Unread if one of `calls` may have an answer that is too large to be read.

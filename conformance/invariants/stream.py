@@ -45,7 +45,7 @@ class Stream(Watcher):
                 self._broke_utf8(frame, "a message begins with a byte order mark", Severity.WARNING)
             self._readable(frame)
             return
-        if frame.unread:
+        if frame.unread and (frame.channel != "stdout" or _BEGINS.match(frame.data)):
             self._too_large(frame)
             return
         if not self._utf8(frame):
