@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import FrameType
 
 LIFE = 300
 """Seconds after which a target ends itself."""
@@ -34,19 +31,18 @@ def keep(life: int = LIFE, *, alone: bool = False) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (life, life + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if not hasattr(signal, "setitimer"):
-        return
     parent, end = os.getppid(), time.monotonic() + life
 
-    def look(_number: int, _frame: FrameType | None) -> None:
+    def look() -> None:
         nonlocal end
-        if not alone and os.getppid() != parent:
-            end = min(end, time.monotonic() + ORPHAN_LIFE)
-        if time.monotonic() >= end:
-            os._exit(0)
+        while time.monotonic() < end:
+            time.sleep(1.0)
+            if not alone and os.getppid() != parent:
+                end = min(end, time.monotonic() + ORPHAN_LIFE)
+        os._exit(0)
 
-    signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
+    # Not by a timer's signal: where one strikes while a long line is written, a part of the line may get lost.
+    threading.Thread(target=look, daemon=True).start()
 
 
 def stop(life: int = LIFE) -> None:
