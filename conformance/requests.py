@@ -22,6 +22,11 @@ MOST_ANSWERS = 10
 _ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,30})')
 
 
+def may_answer(part: bytes) -> bool:
+    """Whether that can be the beginning, or the end, of a response."""
+    return b'"result"' in part or b'"error"' in part
+
+
 class Requests:
     """All requests of ours, by `id_key`; `waiting` are those without an answer.
 
@@ -145,8 +150,8 @@ class Requests:
                 with contextlib.suppress(ValueError):
                     if (call := self.waiting.get(id_key(json.loads(found[1])))) is not None:
                         return call
-        answers = any(word in part for word in (b'"result"', b'"error"') for part in (head, data[-KEPT_BYTES:]))
-        return next(iter(self.waiting.values())) if len(self.waiting) == 1 and answers else None
+        only = len(self.waiting) == 1 and (may_answer(head) or may_answer(data[-KEPT_BYTES:]))
+        return next(iter(self.waiting.values())) if only else None
 
     def check_read(self, calls: Iterable[Call], unfinished: bool = False) -> None:
         """Raises Unread if one of `calls` may have an answer that is too large to be read.

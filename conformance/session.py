@@ -12,7 +12,7 @@ from conformance.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, 
 from conformance.model import Frame, Json, Limits
 from conformance.patience import GRACE, Patience
 from conformance.reading import HUGE, LARGE, read
-from conformance.requests import Requests
+from conformance.requests import Requests, may_answer
 from conformance.revisions import Revision
 from conformance.trace import Trace
 from conformance.transports import Arrival, Ended, Ending, Transport
@@ -221,8 +221,8 @@ class Session:
         now, full = time.monotonic(), self.limits.answer
         if self.opened:  # else it may be the start of the target that takes long
             self.patience.waited(deadline - limit, now, full, answered=not waiting, patient=timeout is None)
-        unfinished = bool(waiting) and self.ended is None and len(self.transport.unfinished()) >= LARGE
-        self.requests.check_read(waiting or calls, unfinished)
+        begun = self.transport.unfinished() if waiting and self.ended is None else b""
+        self.requests.check_read(waiting or calls, unfinished=len(begun) >= LARGE and may_answer(begun))
         if waiting and self.ended is None:
             for call in self.requests.lose(waiting, hurried, now - self._began - full):
                 self._cancel(call)

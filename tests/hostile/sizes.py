@@ -25,7 +25,9 @@ for _size in (1, 15, 70, 200):
         f"Answers tools/call with {_size} MB of text.",
         _large("tools/call", "content.0.text", _size * MB),
         statuses=(0, 1, 3) if _size > 1 else (0,),
-        says=r"(?i)\b\d+ ?Mi?B\b|too (large|long|big)|more than \d" if _size >= 70 else "",
+        says=r"(?i)\b\d+ ?Mi?B\b|too (large|long|big)|more than \d|large message|not answer within"
+        if _size >= 70
+        else "",
     )
 add("resource-of-50-mb", "Reads a resource of 50 MB.", _large("resources/read", "contents.0.text", 50 * MB))
 add("blob-of-30-mb", "Reads a blob of 30 MB.", _large("resources/read", "contents.0.blob", 28 * MB))
