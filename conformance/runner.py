@@ -96,6 +96,8 @@ class Runner:
             with limit.ending(self.stop):
                 yield from self._detect(pool)
                 yield from self._test(pool)
+                if over := self._connections.patience.over:
+                    yield self._noted(f"not every case was played to its end: {over}; a longer --timeout lets more be")
                 if self.options.confirm:
                     yield from self._confirm(pool)
             self._complete = not self._stopped and not limit.reached
@@ -106,9 +108,12 @@ class Runner:
             pool.shutdown(cancel_futures=True)
         found = {finding.message for state in self._states for ledger in state.ledgers for finding in ledger.findings}
         if (left := self._connections.left_behind()) and LEFT_BEHIND not in found:
-            self._notes.append(left)
-            yield events.Noted(left)
+            yield self._noted(left)
         yield events.Finished(self.report())
+
+    def _noted(self, note: str) -> events.Noted:
+        self._notes.append(note)
+        return events.Noted(note)
 
     def stop(self) -> None:
         """Have the run end early: nothing is written down any more, and the servers are ended under their sessions.

@@ -12,14 +12,18 @@ from typing import Any
 
 import pytest
 
+from conformance import patience
 from conformance.eras import era_of
+from conformance.events import Noted
 from conformance.features import Features, NotAskedAgain, named
 from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
 from conformance.messages import Call
-from conformance.model import Frame, Json, Limits
+from conformance.model import Frame, Fuzzing, Json, Limits, Target
+from conformance.options import Options
 from conformance.patience import IN_VAIN, LEAST, NotWaitedFor, Patience
 from conformance.revisions import BY_DATE
+from conformance.runner import Runner
 from conformance.session import Session
 from conformance.transports.memory import MemoryTransport
 
@@ -108,6 +112,19 @@ def test_who_is_only_slow_is_not_blamed(mode: str, only: tuple[str, ...], tmp_pa
 def test_a_tool_that_tells_of_its_progress_does_not_hang_however_long_it_takes(tmp_path: Path) -> None:
     said = run("tool-reports", tmp_path, "--only", "tools", "--only", "progress", "--timeout", "2", "--fuzz", "0")
     assert [message for _, _, message in said.findings if "echo" in message] == []
+
+
+def test_a_run_that_plays_not_every_case_for_the_time_it_takes_says_so_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "MOST", 2.0)
+    monkeypatch.setattr(patience, "MOST_ANSWERS", 0)
+    target = Target((sys.executable, str(SERVER), "everything-late", str(tmp_path)))
+    runner = Runner(target, Options((REVISION.date,), ("tools/list", "tools/unknown*"), fuzzing=Fuzzing(0)))
+    told = [event.text for event in runner.run() if isinstance(event, Noted)]
+    assert len(told) == 1
+    assert told[0].startswith("not every case was played to its end: waiting for answers took ")
+    assert runner.report().notes[-1] == told[0]
 
 
 def session(answer: Callable[[Json], Iterable[Json]], ledger: Ledger | None = None) -> Session:
