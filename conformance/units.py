@@ -120,12 +120,12 @@ class Stage:
         if self.session.spent:
             self.session.ending = self.session.transport.close(hurry=True)
             self._connections.release(self.session)
+            self._part()
             return
         if self.session.case != OPENING:
             self.enter(CLOSING)
         self.session.close(self.hurried)
         self._connections.release(self.session)
-        self._connections.patience.features.left(self.session.requests)
         known = self.ledger.mark() if self.lost else None
         for invariant in self._watching:
             try:
@@ -141,6 +141,7 @@ class Stage:
     def _part(self) -> None:
         """Let go of the session, which may have heard much: as part of a cycle it would stay for long."""
         self._connections.forget(self.session)
+        self._connections.patience.features.left(self.session.requests)
         self.session.watching.part()
         self._watching.clear()
 
