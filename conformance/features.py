@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import Counter
 
 from conformance.messages import Call, Unavailable
 from conformance.model import Json
@@ -12,6 +13,8 @@ from conformance.model import Json
 _MEMBERS = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name", "completion/complete": "ref"}
 """Methods behind which an author's own code runs → the member of the params that says which."""
 _WORDS = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
+TRIES = 3
+"""Generated frames that ask for what has not returned: one may have been cancelled, or refused."""
 LONGEST_TURN = 60.0
 """Seconds after which who has asked counts as having given up, should it have forgotten to say so."""
 LONGEST = 100
@@ -84,7 +87,8 @@ class Features:
         self._silent: dict[tuple[Feature, bool], float] = {}
         self._asking: dict[Feature, tuple[object, int, float]] = {}
         """Who asks, in which thread, and until when others let it."""
-        self._tried: set[Feature] = set()
+        self._tried: Counter[Feature] = Counter()
+        self._flying: set[Feature] = set()
 
     def avoids(self, method: str, params: Json) -> str:
         """Why that is not asked again, "" if it may be asked."""
@@ -110,10 +114,16 @@ class Features:
                 return True
             if illegal:
                 return False
-            if feature in self._asking or feature in self._tried:
+            if feature in self._asking or feature in self._flying or self._tried[feature] >= TRIES:
                 return True
-            self._tried.add(feature)
+            self._tried[feature] += 1
+            self._flying.add(feature)
             return False
+
+    def landed(self) -> None:
+        """What came of the generated frames that were sent is known: they may be followed by others."""
+        with self._turn:
+            self._flying.clear()
 
     def admit(self, method: str, params: Json, who: object, seconds: float) -> None:
         """`who` is about to ask for that, and waits here at most `seconds` for another one's answer.

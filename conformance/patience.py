@@ -152,7 +152,7 @@ class Patience:
 
         The first of a session may have had to wait for the target to start.
         """
-        if not call.sent.illegal:
+        if call.result is not None or not call.sent.illegal:  # a refusal of what is wrong is no return
             self.features.returned(call)
         if call.method not in MAY_TAKE_LONG and call.sent.number > 0:
             with self._lock:

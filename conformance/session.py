@@ -225,7 +225,8 @@ class Session:
         self.requests.check_read(waiting or calls, unfinished=len(begun) >= LARGE and may_answer(begun))
         if waiting and self.ended is None:
             for call in self.requests.lose(waiting, hurried, now - self._began - full):
-                self._cancel(call)
+                if all(frame.readable for frame in self.since(call.sent.number)):  # else that may be its answer
+                    self._cancel(call)
         return not waiting or self.ended is not None
 
     def _cancel(self, call: Call) -> None:
@@ -384,6 +385,7 @@ class Session:
                 self.requests.not_read(frame)
             elif not (readable or head) and len(frame.data) < HUGE:
                 self.requests.guess(frame)
+                self.patience.features.left(self.requests)  # it may be the answer
         if len(frame.data) >= HUGE:
             self.watching.judge_alone()
 

@@ -121,24 +121,24 @@ class _Player:
         drawn = Drawn(f"{self.bench.fuzzing.seed} {self.campaign.name}")
         seen: set[int] = set()
         waiting: list[tuple[Example, tuple[int, ...]]] = []
+        spared: list[tuple[Example, tuple[int, ...]]] = []
         size = 4
         try:
-            for _ in range(self.planned):
+            for number in range(1, self.planned + 1):
                 example = self._next(drawn, seen)
-                if self.hurtful.leaves_out(example.kind):
-                    continue
-                if not self._admitted(example):
-                    continue
-                waiting.append((example, tuple(drawn.row)))
-                if len(waiting) >= size:
-                    self._volley(waiting)
+                if not self.hurtful.leaves_out(example.kind) and self._admitted(example):
+                    (spared if self._spared(example) else waiting).append((example, tuple(drawn.row)))
+                while len(waiting) >= size or (number == self.planned and waiting):
+                    self._volley(waiting[:size])
                     if self._silences >= MOST_SILENCES:
                         raise Tired(f"the server stopped answering {self._silences} times")
-                    waiting, size = [], self.partner.fitting
                     if self._late():
                         return
-            if waiting:
-                self._volley(waiting)
+                    self.partner.session.patience.features.landed()
+                    # What was to be waited for may have returned meanwhile.
+                    ready = [each for each in spared if not self._spared(each[0])]
+                    waiting, spared = waiting[size:] + ready, [each for each in spared if each not in ready]
+                    size = self.partner.fitting
         except GIVEN_UP as reason:
             self.note = f"{reason}, so no more frames were sent"
         finally:
@@ -156,7 +156,7 @@ class _Player:
 
     def _admitted(self, example: Example) -> bool:
         admits = getattr(self.campaign, "admits", None)
-        return (admits is None or admits(example)) and not self._spared(example)
+        return admits is None or admits(example)
 
     def _spared(self, example: Example) -> bool:
         """Whether it asks for a tool or the like that does not return."""
