@@ -27,6 +27,10 @@ NOTABLE = 0.4
 MOST, MOST_ANSWERS = 30.0, 3
 """A run spends so many seconds in waiting for silence and slow answers before the rest of it is left out, or so many
 times as long as there is for one answer, if that is more."""
+FLOOD = 100_000
+"""Messages and lines that nobody asked for, in all sessions of a run, before the rest of it is left out."""
+COUNTED = 1000
+"""So many of them are told at once."""
 
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/result": "taskId"}
 
@@ -73,6 +77,7 @@ class Patience:
         self._waited = _Clock()
         self._over = ""
         self._confirming = False
+        self._unasked = 0
         self.features = Features()
 
     def limit(self, calls: Collection[Call], full: float) -> float:
@@ -117,6 +122,14 @@ class Patience:
                 vain = self._in_vain.seconds
                 self._over = f"waiting for answers took {self._waited.seconds:.0f} s"
                 self._over += f", {vain:.0f} s of them in vain" if vain else ""
+                self._over += "; a longer --timeout allows more"
+
+    def unasked(self) -> None:
+        """A session has heard COUNTED more messages or lines that nobody asked for."""
+        with self._lock:
+            self._unasked += COUNTED
+            if self._unasked >= FLOOD and not self._over:
+                self._over = f"the server sent {self._unasked} messages or lines that nobody asked for"
 
     @property
     def over(self) -> str:
@@ -183,6 +196,7 @@ class Patience:
             self._chances = 1
             self._in_vain, self._waited = _Clock(), _Clock()
             self._over = ""
+            self._unasked = 0
             self._confirming = True
 
     def _promising(self, call: Call) -> bool:

@@ -97,7 +97,7 @@ class Runner:
                 yield from self._detect(pool)
                 yield from self._test(pool)
                 if over := self._connections.patience.over:
-                    yield self._noted(f"not every case was played to its end: {over}; a longer --timeout lets more be")
+                    yield self._noted(f"not every case was played to its end: {over}")
                 if self.options.confirm:
                     yield from self._confirm(pool)
             self._complete = not self._stopped and not limit.reached

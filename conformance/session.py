@@ -10,7 +10,7 @@ from conformance.answers import Answers
 from conformance.era import Era
 from conformance.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.model import Frame, Json, Limits
-from conformance.patience import GRACE, Patience
+from conformance.patience import COUNTED, GRACE, Patience
 from conformance.reading import HUGE, LARGE, read
 from conformance.requests import Requests, may_answer
 from conformance.revisions import Revision
@@ -60,6 +60,7 @@ class Session:
         self.ending: Ending | None = None
         self._began = time.monotonic()
         self._next_id = 0
+        self._unasked = 0
         self._awaited: set[int] = set()
 
     @property
@@ -414,6 +415,10 @@ class Session:
     def _observe(self, frame: Frame, call: Call | None) -> None:
         self.trace.keep(frame)
         self.watching.see(frame, call)
+        if call is None:
+            self._unasked += 1
+            if self._unasked % COUNTED == 0:
+                self.patience.unasked()
 
     def _answer(self, message: Json) -> None:
         reply = self.answers.reply(message["method"], message.get("params"))

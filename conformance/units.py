@@ -325,9 +325,7 @@ class _Unit:
             return True
         why = self.workshop.connections.patience.over
         for requirement in case.requirements if why else ():
-            self.ledger.inconclusive(
-                requirement, f"{case.id} was left out: {why}; a longer --timeout lets it be played"
-            )
+            self.ledger.inconclusive(requirement, f"{case.id} was left out: {why}")
         return bool(why)
 
     def _in_vain(self) -> bool:

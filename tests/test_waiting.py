@@ -127,6 +127,16 @@ def test_a_run_that_plays_not_every_case_for_the_time_it_takes_says_so_first(
     assert runner.report().notes[-1] == told[0]
 
 
+def test_a_server_that_sends_without_end_ends_the_run() -> None:
+    patient = Patience()
+    for _ in range(patience.FLOOD // patience.COUNTED):
+        assert patient.over == ""
+        patient.unasked()
+    assert patient.over == "the server sent 100000 messages or lines that nobody asked for"
+    patient.renew()
+    assert patient.over == ""
+
+
 def session(answer: Callable[[Json], Iterable[Json]], ledger: Ledger | None = None) -> Session:
     """An open session with a server in memory; `answer` gives the responses to all requests after initialize."""
 
