@@ -8,7 +8,7 @@ import time
 from collections import Counter
 
 from conformance.messages import Call, Unavailable
-from conformance.model import Json
+from conformance.model import Frame, Json
 
 _MEMBERS = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name", "completion/complete": "ref"}
 """Methods behind which an author's own code runs → the member of the params that says which."""
@@ -66,12 +66,16 @@ def progress_token(params: Json) -> Json:
 
 def reports_progress(call: Call) -> bool:
     """Whether something was told of the call's own progress, so that it does not hang."""
-    token = progress_token(call.params)
-    return token is not None and any(
-        isinstance(frame.message.get("params"), dict) and frame.message["params"].get("progressToken") == token
-        for frame in call.notifications
-        if frame.message.get("method") == "notifications/progress"
-    )
+    return any(tells_progress(frame, call) for frame in call.notifications)
+
+
+def tells_progress(frame: Frame, call: Call) -> bool:
+    """Whether the server tells in it of the call's own progress."""
+    message, token = frame.message, progress_token(call.params)
+    if token is None or not isinstance(message, dict) or message.get("method") != "notifications/progress":
+        return False
+    params = message.get("params")
+    return isinstance(params, dict) and params.get("progressToken") == token
 
 
 class Features:

@@ -5,31 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sessions import REVISION, session
 
 from conformance import patience
-from conformance.eras import era_of
 from conformance.events import Noted
 from conformance.features import Features, NotAskedAgain, named
-from conformance.invariants import load_invariants
 from conformance.ledger import Ledger
 from conformance.messages import Call
-from conformance.model import Frame, Fuzzing, Json, Limits, Target
+from conformance.model import Frame, Fuzzing, Json, Target
 from conformance.options import Options
 from conformance.patience import IN_VAIN, LEAST, NotWaitedFor, Patience
-from conformance.revisions import BY_DATE
 from conformance.runner import Runner
-from conformance.session import Session
-from conformance.transports.memory import MemoryTransport
 
 SERVER = Path(__file__).resolve().parent / "servers" / "waiting.py"
 ONCE = "jsonrpc/every-request-answered-once"
-REVISION = BY_DATE["2025-11-25"]
 
 
 @dataclass(frozen=True)
@@ -135,26 +129,6 @@ def test_a_server_that_sends_without_end_ends_the_run() -> None:
     assert patient.over == "the server sent 100000 messages or lines that nobody asked for"
     patient.renew()
     assert patient.over == ""
-
-
-def session(answer: Callable[[Json], Iterable[Json]], ledger: Ledger | None = None) -> Session:
-    """An open session with a server in memory; `answer` gives the responses to all requests after initialize."""
-
-    def respond(line: bytes) -> Iterable[bytes]:
-        message = json.loads(line)
-        if message.get("method") == "initialize":
-            result = {"protocolVersion": REVISION.date, "capabilities": {"tools": {}}, "serverInfo": {"name": "x"}}
-            yield json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
-        elif "id" in message:
-            for reply in answer(message):
-                yield json.dumps({"jsonrpc": "2.0", **reply}).encode()
-
-    limits = Limits(answer=1.0, start=1.0)
-    opened = Session(MemoryTransport(respond), era_of(REVISION), REVISION, limits=limits)
-    if ledger is not None:
-        opened.observers += [invariant(opened, ledger) for invariant in load_invariants()]
-    opened.open()
-    return opened
 
 
 def test_after_silence_the_next_request_is_not_waited_for_in_full_and_its_silence_blames_nobody() -> None:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 
 from conformance.eras.stateless import META
-from conformance.features import NotAskedAgain, reports_progress
-from conformance.model import Frame, Json
+from conformance.features import NotAskedAgain, reports_progress, tells_progress
+from conformance.model import Json
 from conformance.probes import Bench
 from conformance.session import Call, Session
 from conformance.survey import MAX_CALLS, Unavailable
@@ -169,14 +169,6 @@ def _hear_second_progress(bench: Bench, call: Call) -> None:
     Otherwise whether progress rises would be put to the test or not as chance will have it.
     """
     for _ in range(round(bench.session.limits.answer / GLANCE)):
-        if call.answers or sum(_tells_progress(frame, call) for frame in call.notifications) != 1:
+        if call.answers or sum(tells_progress(frame, call) for frame in call.notifications) != 1:
             return
         bench.session.listen(GLANCE)
-
-
-def _tells_progress(frame: Frame, call: Call) -> bool:
-    message = frame.message
-    if not isinstance(message, dict) or message.get("method") != "notifications/progress":
-        return False
-    params = message.get("params")
-    return isinstance(params, dict) and params.get("progressToken") == call.params["_meta"]["progressToken"]
