@@ -231,22 +231,22 @@ def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
             continue
         items: list[Json] = []
         count = size = 0
+        whole = True
         try:
             for call, page in walk(session, method, member):
                 items += page
                 count += 1
                 size += size_of(call)
-                given = isinstance(call.result, dict) and isinstance(call.result.get(member), list)
-                if name not in unread and not given:
-                    unread.append(name)
+                whole &= isinstance(call.result, dict) and isinstance(call.result.get(member), list)
             if (count == MAX_PAGES or size > MAX_SIZE) and has_more(call):
                 cut.append(read_no_further(name, count, size))
-                unread += [name] if has_more(call) and name not in unread else []
+                whole = False
         except Unavailable:  # so much else went unanswered that this was not waited for
-            unread += [name] if name not in unread else []
+            whole = False
         except Unread as why:
-            unread += [name] if name not in unread else []
+            whole = False
             cut.append(f"the list of {name} was read no further than {count} pages: {why}")
+        unread += [] if whole else [name]
         found[name] = tuple(items)
         pages.append((name, count))
     return Survey(
