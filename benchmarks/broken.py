@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from hostile.measure import CLASSES, MB, MEMORY, Outcome, Row, classes, run, server_options
 from hostile.registry import Target, load
 
-from conformance.settings import faults
+from conformance.settings.settings import faults
 
 LEAST = 60.0
 """Seconds that no run has to be quicker than."""

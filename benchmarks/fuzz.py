@@ -6,19 +6,19 @@ import resource
 import sys
 import time
 
-from conformance.connections import Connections
-from conformance.fuzz.choices import Drawn
-from conformance.fuzz.example import Example
-from conformance.fuzz.malformed import Malformed
-from conformance.fuzz.partner import VOLLEY, Partner
-from conformance.invariants import load_invariants
-from conformance.ledger import Ledger
+from conformance.checks.fuzz.choices import Drawn
+from conformance.checks.fuzz.example import Example
+from conformance.checks.fuzz.malformed import Malformed
+from conformance.checks.fuzz.partner import VOLLEY, Partner
+from conformance.checks.invariants import load_invariants
+from conformance.checks.ledger import Ledger
+from conformance.checks.probes import Bench
+from conformance.engine.connections import Connections
+from conformance.engine.units import Stage
 from conformance.model import Limits, Target
-from conformance.probes import Bench
 from conformance.revisions import BY_DATE
-from conformance.session import NotSpoken, Session
-from conformance.survey import CallPolicy, Survey
-from conformance.units import Stage
+from conformance.session.session import NotSpoken, Session
+from conformance.survey.survey import CallPolicy, Survey
 
 REVISION = "2025-11-25"
 COMMAND = (sys.executable, "-m", "conformance.reference")

@@ -6,12 +6,12 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from conformance.fuzz import TABLE
+from conformance.checks.fuzz import TABLE
+from conformance.engine.options import Options
+from conformance.engine.runner import Runner
 from conformance.model import Fuzzing, Limits, Target, Verdict
-from conformance.options import Options
-from conformance.runner import Runner
-from conformance.settings import faults
-from conformance.survey import CallPolicy
+from conformance.settings.settings import faults
+from conformance.survey.survey import CallPolicy
 
 AREAS = ("fuzzing", "fuzzing_calls")
 SHARE = 0.95

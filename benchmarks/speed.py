@@ -13,15 +13,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from conformance.connections import Connections
-from conformance.invariants import load_invariants
-from conformance.ledger import Ledger
+from conformance.checks.invariants import load_invariants
+from conformance.checks.ledger import Ledger
+from conformance.engine.connections import Connections
+from conformance.engine.options import Options
+from conformance.engine.runner import Runner
+from conformance.engine.units import Stage
 from conformance.model import Fuzzing, Limits, Target
-from conformance.options import Options
 from conformance.revisions import BY_DATE
-from conformance.runner import Runner
-from conformance.target import command_line
-from conformance.units import Stage
+from conformance.target.process import command_line
 
 REVISION = "2025-11-25"
 AT_ONCE = min(Options().jobs, os.cpu_count() or 2)

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NoReturn
 
-from conformance import interrupts, standard_streams
+from conformance.system import interrupts, standard_streams
 
 
 def main() -> NoReturn:
@@ -15,7 +15,7 @@ def main() -> NoReturn:
     sys.unraisablehook = interrupts.ignored
     with interrupts.taken_by(interrupts.interrupt):
         try:
-            from conformance.cli import run
+            from conformance.cli.main import run
 
             status = run()
         except BaseException as error:

@@ -7,6 +7,8 @@ import ctypes
 import sys
 import threading
 
+from conformance.model import Frame
+
 MB = 1_000_000
 MOST_BYTES = 16 * 1024 * 1024
 """Bytes of one message that are kept."""
@@ -80,6 +82,39 @@ def kept(data: bytearray) -> bytes:
         return whole
     BYTES.enter(len(whole))
     return Bulk(whole)
+
+
+KEPT_BYTES = 64 * 1024
+"""A longer frame is kept by its beginning only."""
+
+
+def brief(frame: Frame) -> Frame:
+    """The frame, or its beginning if it is long; what it says is then left out."""
+    if len(frame.data) <= KEPT_BYTES:
+        return frame
+    return frame._replace(data=frame.data[:KEPT_BYTES], message=None)
+
+
+def curtailed(frame: Frame) -> Frame:
+    """The frame with all that it says, but with the beginning only of the bytes that said it, if they are many."""
+    return frame if len(frame.data) <= KEPT_BYTES else frame._replace(data=frame.data[:KEPT_BYTES])
+
+
+EACH, EACH_PART = 500, 200
+"""Bytes of our memory that a frame takes, and each value in its message, beside their text."""
+
+
+def parts_of(data: bytes) -> int:
+    """How many values JSON has, or more: commas and brackets in strings are counted too."""
+    return data.count(b",") + data.count(b"{") + data.count(b"[")
+
+
+def cost(frame: Frame) -> int:
+    """Bytes of our memory that a frame takes, roughly."""
+    data = frame.data
+    if frame.message is None:
+        return EACH + len(data)
+    return EACH + 2 * len(data) + EACH_PART * parts_of(data)
 
 
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8

@@ -68,10 +68,11 @@ class Conformance(pytest.Collector):
                 yield RequirementItem.from_parent(self, name=name, run_=run, judged=judged)
 
     def _test(self) -> Report:
-        from conformance.masking import Mask
-        from conformance.options import UsageError
-        from conformance.runner import Runner
-        from conformance.settings import WrongUse, settle, target_file
+        from conformance.engine.options import UsageError
+        from conformance.engine.runner import Runner
+        from conformance.reporters.masking import masked
+        from conformance.settings.settings import WrongUse, settle, target_file
+        from conformance.target.mask import Mask
 
         option = self.config.getoption
         said = {
@@ -99,7 +100,7 @@ class Conformance(pytest.Collector):
                     pass
         except (WrongUse, UsageError) as error:
             raise pytest.UsageError(f"mcp-conform: {_shown(mask.text(str(error)))}") from None
-        return mask.event(runner.report())
+        return masked(mask, runner.report())
 
 
 class RequirementItem(pytest.Item):
@@ -112,9 +113,9 @@ class RequirementItem(pytest.Item):
 
     def runtest(self) -> None:
         """Report the verdict in pytest's terms: a violation fails, a neutral verdict skips."""
+        from conformance.engine.verdicts import outcome
         from conformance.model import Verdict
         from conformance.reporters.words import finding_text
-        from conformance.verdicts import outcome
 
         judged = self.judged
         result = outcome(judged, "warning" if self.config.getoption("--mcp-strict") else "violation")

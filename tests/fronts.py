@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.cli import app
+from conformance.cli.main import app
 
 REVISION = "2025-11-25"
 TIMEOUT = "3"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 
-from conformance.eras import era_of
-from conformance.invariants import load_invariants
-from conformance.ledger import Ledger
+from conformance.checks.invariants import load_invariants
+from conformance.checks.ledger import Ledger
 from conformance.model import Json, Limits
 from conformance.revisions import BY_DATE
-from conformance.session import Session
+from conformance.session.eras import era_of
+from conformance.session.session import Session
 from conformance.transports.memory import MemoryTransport
 
 REVISION = BY_DATE["2025-11-25"]

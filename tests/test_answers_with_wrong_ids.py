@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sessions import session
 
-from conformance.ledger import Ledger
+from conformance.checks.ledger import Ledger
 from conformance.model import Json
-from conformance.patience import GRACE, LEAST, Patience
-from conformance.session import Session
+from conformance.session.patience import GRACE, LEAST, Patience
+from conformance.session.session import Session
 
 ECHOED, ONCE = "jsonrpc/response-id-echoed", "jsonrpc/every-request-answered-once"
 

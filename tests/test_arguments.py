@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from conformance.arguments import Unfillable, candidates
+from conformance.survey.arguments import Unfillable, candidates
 
 
 def obj(required: list[str], **properties: Any) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from test_invariants import CALL, LIST, OLD, Server, broken, error, judged, request
 
-from conformance.answers import form_content
-from conformance.invariants.forms import is_secret, user_data
-from conformance.ledger import Ledger
+from conformance.checks.invariants.forms import is_secret, user_data
+from conformance.checks.ledger import Ledger
+from conformance.checks.probes.elicitation import misfit
+from conformance.checks.probes.roots import path_argument
 from conformance.model import Json, Severity
-from conformance.probes.elicitation import misfit
-from conformance.probes.roots import path_argument
+from conformance.session.answers import form_content
 
 MODEL: Json = {"sampling": {"tools": {}}}
 USE: Json = {"type": "tool_use", "id": "a", "name": "t", "input": {}}

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import psutil
 import pytest
 
-from conformance.listening import free_port
+from conformance.target.listening import free_port
 
 BAD = Path(__file__).resolve().parent / "bad_servers.py"
 STDOUT = "transport-stdio/stdout-only-messages"

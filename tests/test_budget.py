@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from fronts import conform
 
-from conformance.budget import BYTES, MESSAGES, SMALL, Budget, Bulk, kept
-from conformance.ledger import KEPT_BYTES, History
-from conformance.messages import MOST_PARTS, Call, Counted, Unread, id_key
+from conformance.budget import BYTES, KEPT_BYTES, MESSAGES, SMALL, Budget, Bulk, kept
+from conformance.checks.ledger import History
 from conformance.model import Frame
-from conformance.reading import LARGE, TOO_LONG, TOO_MANY, TOO_MUCH, read
-from conformance.requests import MOST_ANSWERS, Requests
+from conformance.session.messages import MOST_PARTS, Call, Counted, Unread, id_key
+from conformance.session.reading import LARGE, TOO_LONG, TOO_MANY, TOO_MUCH, read
+from conformance.session.requests import MOST_ANSWERS, Requests
+from conformance.session.watching import ENOUGH, Watching
 from conformance.transports.stdio import Lines
-from conformance.watching import ENOUGH, Watching
 
 
 def frame(number: int, message: object, origin: str = "target") -> Frame:

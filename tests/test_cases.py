@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import Case, Expectation, Step, load_cases
-from conformance.checks import cases as cases_of_the_suite
-from conformance.expect import ABSENT
+from conformance.catalogue.cases import Case, Expectation, Step, load_cases
+from conformance.catalogue.patterns import ABSENT
+from conformance.catalogue.selection import Selection, SelectionError, select
+from conformance.checks.registry import cases as cases_of_the_suite
+from conformance.files.yaml_files import FileError
 from conformance.model import Basis, Level, Requirement, Severity
-from conformance.selection import Selection, SelectionError, select
-from conformance.yaml_files import FileError
 
 DATES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 

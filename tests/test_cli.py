@@ -68,8 +68,8 @@ def test_help_imports_neither_the_engine_nor_rich() -> None:
         "jsonschema",
         "hypothesis",
         "httpx2",
-        "conformance.runner",
-        "conformance.front",
+        "conformance.engine.runner",
+        "conformance.cli.front",
     ):
         assert heavy not in imported
 
@@ -115,7 +115,7 @@ def test_the_version_is_shown() -> None:
 
 
 def test_list_as_json_has_every_requirement_with_its_state() -> None:
-    from conformance.requirements import load
+    from conformance.catalogue.requirements import load
 
     rows = json.loads(conform("list", "--json").stdout)
     assert [row["requirement"] for row in rows] == list(load())

@@ -16,10 +16,10 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from conformance.cli import app
-from conformance.data import SCHEMAS
-from conformance.listening import RunningServer
+from conformance.cli.main import app
+from conformance.files.places import SCHEMAS
 from conformance.model import Limits, Target
+from conformance.target.listening import RunningServer
 
 CONFIGS = Path(__file__).with_name("configs")
 CURSOR = CONFIGS / "cursor" / ".cursor" / "mcp.json"

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from conformance.events import Confirming
-from conformance.ledger import Ledger
+from conformance.checks.ledger import Ledger
+from conformance.engine.events import Confirming
+from conformance.engine.options import Options
+from conformance.engine.runner import Runner
 from conformance.model import Finding, Fuzzing, Target
-from conformance.options import Options
-from conformance.runner import Runner
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
 

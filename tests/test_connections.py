@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from conformance.connections import AT_ONCE, Connections
-from conformance.detection import attempt
-from conformance.ledger import Ledger
+from conformance.checks.ledger import Ledger
+from conformance.engine.connections import AT_ONCE, Connections
+from conformance.engine.detection import attempt
+from conformance.engine.units import Stage
 from conformance.model import Limits, Target
 from conformance.revisions import BY_DATE
 from conformance.transports import StartError
 from conformance.transports.stdio import StdioTransport
-from conformance.units import Stage
 
 SILENT = Target((sys.executable, "-c", "import sys; sys.stdin.read()"))
 FOREVER = 3600.0

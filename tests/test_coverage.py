@@ -1,7 +1,7 @@
 """Every requirement is checked, unobservable, or counted as not yet checked."""
 
-from conformance.checks import checks
-from conformance.requirements import load
+from conformance.catalogue.requirements import load
+from conformance.checks.registry import checks
 from conformance.revisions import HANDSHAKE
 
 NOT_YET = 167

@@ -11,7 +11,7 @@ import pytest
 from fronts import conform
 from jsonschema import Draft202012Validator
 
-from conformance.data import SCHEMAS
+from conformance.files.places import SCHEMAS
 
 REFERENCE = f"{sys.executable} -m conformance.reference"
 

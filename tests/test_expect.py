@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.expect import ABSENT, LONGEST, check_pattern, match, render, saved_names, shorten
+from conformance.catalogue.patterns import ABSENT, LONGEST, check_pattern, match, render, saved_names, shorten
 
 
 def matches(pattern: Any, value: Any, **saved: Any) -> bool:

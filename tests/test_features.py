@@ -6,19 +6,19 @@ import json
 
 import pytest
 
-from conformance.eras import era_of
-from conformance.invariants.completion import Completion
-from conformance.invariants.pace import MANY, Pace
-from conformance.invariants.secrets import Secrets
-from conformance.ledger import History, Ledger
-from conformance.messages import Call
+from conformance.checks.invariants.completion import Completion
+from conformance.checks.invariants.pace import MANY, Pace
+from conformance.checks.invariants.secrets import Secrets
+from conformance.checks.ledger import History, Ledger
+from conformance.checks.probes.completion import places
+from conformance.checks.probes.dialects import telling
 from conformance.model import Frame, Json, Limits, Target
-from conformance.probes.completion import places
-from conformance.probes.dialects import telling
 from conformance.revisions import BY_DATE
-from conformance.secrets import CANARY, secrets_of
-from conformance.session import Session
-from conformance.survey import CallPolicy, Survey
+from conformance.session.eras import era_of
+from conformance.session.messages import Call
+from conformance.session.session import Session
+from conformance.survey.survey import CallPolicy, Survey
+from conformance.target.secrets import CANARY, secrets_of
 from conformance.transports.memory import MemoryTransport
 
 OLD = "2025-11-25"

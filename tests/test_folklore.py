@@ -13,10 +13,10 @@ from typing import Any
 import folklore_faults
 import pytest
 
-from conformance.folklore import Folklore, about, explained, table
+from conformance.catalogue.mistakes import Folklore, about, explained, table
+from conformance.catalogue.requirements import load
+from conformance.files.yaml_files import FileError
 from conformance.model import Finding, Frame
-from conformance.requirements import load
-from conformance.yaml_files import FileError
 
 BAD = Path(__file__).resolve().parent / "bad_servers.py"
 REFERENCE = f"{sys.executable} -m conformance.reference"

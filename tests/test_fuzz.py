@@ -11,18 +11,18 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from conformance.cases import load_cases
-from conformance.checks import probes
-from conformance.fuzz.choices import Choices, Drawn
-from conformance.fuzz.malformed import KINDS, Malformed
-from conformance.fuzz.schema_values import Maker, Part, Unmakeable, broken
-from conformance.fuzz.shrinking import smallest
+from conformance.catalogue.cases import load_cases
+from conformance.catalogue.requirements import load
+from conformance.checks.fuzz.choices import Choices, Drawn
+from conformance.checks.fuzz.malformed import KINDS, Malformed
+from conformance.checks.fuzz.schema_values import Maker, Part, Unmakeable, broken
+from conformance.checks.fuzz.shrinking import smallest
+from conformance.checks.registry import probes
+from conformance.engine.options import Options, UsageError
+from conformance.engine.runner import Runner
 from conformance.model import Fuzzing, Limits, Report, Target, Verdict
-from conformance.options import Options, UsageError
 from conformance.reference.server import Server
-from conformance.requirements import load
-from conformance.runner import Runner
-from conformance.survey import PICKS, CallPolicy
+from conformance.survey.survey import PICKS, CallPolicy
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
 LIMITS = Limits(start=20, answer=3, quiet=0.15, shutdown=1.5)
@@ -147,10 +147,10 @@ def test_what_was_found_is_a_case_that_finds_it_again(tmp_path: Path) -> None:
 
 def replayed(identifier: str, folder: Path, faults: tuple[str, ...]) -> Verdict:
     """The verdict on the requirement of the only case in `folder`, played without any campaign."""
-    from conformance.connections import Connections
-    from conformance.invariants import load_invariants
+    from conformance.checks.invariants import load_invariants
+    from conformance.engine.connections import Connections
+    from conformance.engine.units import State, Workshop
     from conformance.revisions import BY_DATE
-    from conformance.units import State, Workshop
 
     command = (*REFERENCE, *(word for fault in faults for word in ("--fault", fault)))
     connections = Connections(Target(command), LIMITS, spares=0)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from conformance.fuzz.example import Example
-from conformance.fuzz.limits import extreme, tamed
+from conformance.checks.fuzz.example import Example
+from conformance.checks.fuzz.limits import extreme, tamed
 
 
 def nested(levels: int) -> Any:

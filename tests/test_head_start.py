@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from fronts import conform
 
-from conformance.head_start import head_start
+from conformance.cli.head_start import head_start
+from conformance.engine.options import Options, Plan
 from conformance.model import Target
-from conformance.options import Options, Plan
 
 SLEEPER = Target((sys.executable, "-c", "import time; time.sleep(600)"))
 COUNTED = "echo started >> {}; exec " + f"{sys.executable} -m conformance.reference"

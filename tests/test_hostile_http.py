@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.listening import RunningServer
 from conformance.model import Limits, Target
+from conformance.target.listening import RunningServer
 
 SERVER = Path(__file__).resolve().parent / "servers" / "hostile_http.py"
 MOST_MEMORY = 300 * 1024  # KiB

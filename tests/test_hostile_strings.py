@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 from servers import hostile_text
 
 from conformance.compatibility.surface import compare_snapshots
-from conformance.eras.stateless import header_value
-from conformance.events import (
+from conformance.engine.events import (
     CaseEnded,
     Finished,
     FrameSeen,
@@ -35,6 +34,11 @@ from conformance.events import (
     Started,
     Surveyed,
 )
+from conformance.engine.options import Mention, Options
+from conformance.engine.reproduction import command
+from conformance.engine.verdicts import counts
+from conformance.files.yaml_files import FileError, parse
+from conformance.files.yaml_text import COMMENT, DEEPEST, Unwritable, comment, one_line
 from conformance.model import (
     Basis,
     Finding,
@@ -49,18 +53,14 @@ from conformance.model import (
     Target,
     Verdict,
 )
-from conformance.options import Mention, Options
 from conformance.reporters import found_cases, json_report, junit, snapshot
 from conformance.reporters.terminal import TerminalReporter
 from conformance.reporters.trace import TraceReporter
-from conformance.reproduction import command
-from conformance.survey import CallPolicy, Survey
-from conformance.target import parse_command
-from conformance.target_file import read
-from conformance.target_file_text import MOST, Given, text_for
-from conformance.verdicts import counts
-from conformance.yaml_files import FileError, parse
-from conformance.yaml_text import COMMENT, DEEPEST, Unwritable, comment, one_line
+from conformance.session.eras.stateless import header_value
+from conformance.settings.target_file import read
+from conformance.settings.target_file_text import MOST, Given, text_for
+from conformance.survey.survey import CallPolicy, Survey
+from conformance.target.process import parse_command
 
 REVISION = "2025-11-25"
 TAGS = {"testsuites", "testsuite", "properties", "property", "testcase", "skipped", "error", "failure", "system-out"}

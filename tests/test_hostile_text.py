@@ -21,12 +21,12 @@ import yaml
 from hostile_words import assert_harmless
 from servers import hostile_text
 
-from conformance.cases import load_cases
-from conformance.checks import probes
-from conformance.requirements import load
-from conformance.survey import PICKS
-from conformance.target import parse_command
-from conformance.target_file import read
+from conformance.catalogue.cases import load_cases
+from conformance.catalogue.requirements import load
+from conformance.checks.registry import probes
+from conformance.settings.target_file import read
+from conformance.survey.survey import PICKS
+from conformance.target.process import parse_command
 
 REVISION = "2025-11-25"
 SCRIPT = Path(hostile_text.__file__)

@@ -10,9 +10,9 @@ from contextlib import suppress
 
 import pytest
 
-from conformance.listening import RunningServer, free_port
 from conformance.model import Limits, Target
-from conformance.target import StartError
+from conformance.target.listening import RunningServer, free_port
+from conformance.target.process import StartError
 from conformance.transports import Arrival, Ended, Ending
 from conformance.transports.event_stream import MAX_DATA, EventStream
 from conformance.transports.http import MAX_IN_FLIGHT, HttpTransport

@@ -17,7 +17,7 @@ import psutil
 import pytest
 from fronts import SERVER
 
-from conformance import interrupts
+from conformance.system import interrupts
 
 SIGNALING = Path(__file__).resolve().parent / "servers" / "signals_parent.py"
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
@@ -118,7 +118,7 @@ class Dying:
 
 class Finder:
     def find_spec(self, name, *_):
-        if name == "conformance.front":
+        if name == "conformance.cli.front":
             Dying()
 
 from conformance.__main__ import main

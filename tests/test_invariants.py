@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from conformance.eras import era_of
-from conformance.invariants import load_invariants
-from conformance.invariants.content import base64_fault
-from conformance.invariants.listing import is_template
-from conformance.invariants.wire import SuiteError
-from conformance.ledger import Ledger
+from conformance.catalogue.requirements import load
+from conformance.checks.invariants import load_invariants
+from conformance.checks.invariants.content import base64_fault
+from conformance.checks.invariants.listing import is_template
+from conformance.checks.invariants.wire import SuiteError
+from conformance.checks.ledger import Ledger
 from conformance.model import Limits, Severity, Target
-from conformance.requirements import load
 from conformance.revisions import BY_DATE
-from conformance.session import Session
+from conformance.session.eras import era_of
+from conformance.session.session import Session
 from conformance.transports import Transport
 from conformance.transports.memory import MemoryTransport
 from conformance.transports.stdio import StdioTransport

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conformance.json_files import load
-from conformance.yaml_files import FileError
+from conformance.files.json_files import load
+from conformance.files.yaml_files import FileError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(

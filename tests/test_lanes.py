@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
+from conformance.engine.options import Options
+from conformance.engine.runner import Runner
 from conformance.model import Fuzzing, Target, Verdict
-from conformance.options import Options
 from conformance.revisions import BY_DATE
-from conformance.runner import Runner
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
 HARMFUL = ("jsonrpc/invalid-requests", "cancellation/invalid", "fuzz/malformed", "fuzz/invalid-requests")

@@ -14,10 +14,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from conformance import process_table
 from conformance.model import Limits, Target
-from conformance.processes import MARKER, adopting, end_everything
-from conformance.target import ServerProcess
+from conformance.system import process_table
+from conformance.system.processes import MARKER, adopting, end_everything
+from conformance.target.process import ServerProcess
 from conformance.transports import Ended
 from conformance.transports.stdio import StdioTransport
 

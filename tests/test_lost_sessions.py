@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from fronts import conform
 
-from conformance.listening import RunningServer
 from conformance.model import Limits, Target
+from conformance.target.listening import RunningServer
 
 SERVER = Path(__file__).resolve().parent / "servers" / "forgetful_http.py"
 AREAS = ("lifecycle", "jsonrpc", "cancellation", "tools", "completion")

@@ -12,8 +12,7 @@ from disguises import certain, disguises, halves, within
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.events import Event, Finished, FrameSeen, NotTested, RevisionFound, Started
-from conformance.masking import SPOKEN, Mask, undeclared
+from conformance.engine.events import Event, Finished, FrameSeen, NotTested, RevisionFound, Started
 from conformance.model import (
     Basis,
     Finding,
@@ -27,7 +26,9 @@ from conformance.model import (
     Target,
     Verdict,
 )
-from conformance.secrets import confidential
+from conformance.reporters.masking import SPOKEN, masked, undeclared
+from conformance.target.mask import Mask
+from conformance.target.secrets import confidential
 
 SECRET = 'p"ä\\ss/wörd 1'
 MASK = Mask({SECRET: "API_KEY", "root": "NAME OF\nROOT", "abc": "SHORT", "true": "FLAG"})
@@ -47,13 +48,13 @@ def everywhere(text: str) -> Finished:
 
 
 def test_nothing_that_a_report_is_made_from_holds_a_secret() -> None:
-    masked = repr(MASK.event(everywhere(f"a {SECRET} b")))
-    assert "wörd" not in masked and "w\\\\u00f6rd" not in masked
-    assert masked.count("***API_KEY***") == repr(everywhere("~*~")).count("~*~")
+    shown = repr(masked(MASK, everywhere(f"a {SECRET} b")))
+    assert "wörd" not in shown and "w\\\\u00f6rd" not in shown
+    assert shown.count("***API_KEY***") == repr(everywhere("~*~")).count("~*~")
 
 
 def test_the_words_of_the_suite_are_left_as_they_are() -> None:
-    judged = MASK.event(everywhere("x")).report.runs[0].verdicts[0]
+    judged = masked(MASK, everywhere("x")).report.runs[0].verdicts[0]
     assert (judged.requirement.id, judged.findings[0].case, judged.url) == (
         "roots/rule",
         "roots/case",
@@ -68,7 +69,7 @@ def test_the_words_of_the_suite_are_left_as_they_are() -> None:
 def test_a_secret_is_found_as_json_and_urls_write_it(written: str) -> None:
     assert MASK.text(f"<{written}>") == "<***API_KEY***>"
     frame = Frame(1, "us", "stdin", 0.0, b'\xff"' + written.encode() + b'"\xfe')
-    assert MASK.event(FrameSeen("r", "t", "s", frame)).frame.data == b'\xff"***API_KEY***"\xfe'
+    assert masked(MASK, FrameSeen("r", "t", "s", frame)).frame.data == b'\xff"***API_KEY***"\xfe'
 
 
 def test_names_are_written_so_that_json_and_lines_stay_whole() -> None:
@@ -90,14 +91,14 @@ def test_the_beginning_of_a_secret_that_was_cut_is_masked() -> None:
 
 
 def test_events_of_all_kinds_are_masked() -> None:
-    assert MASK.event(NotTested("n", SECRET)).why == "***API_KEY***"
-    assert MASK.event(Started(Target((SECRET,)))).target.command == ("***API_KEY***",)
-    assert MASK.event(RevisionFound("r", "t", {"name": SECRET})).server == {"name": "***API_KEY***"}
+    assert masked(MASK, NotTested("n", SECRET)).why == "***API_KEY***"
+    assert masked(MASK, Started(Target((SECRET,)))).target.command == ("***API_KEY***",)
+    assert masked(MASK, RevisionFound("r", "t", {"name": SECRET})).server == {"name": "***API_KEY***"}
 
 
 def test_without_secrets_an_event_is_passed_on_as_it_is() -> None:
     event = everywhere("x")
-    assert Mask({}).event(event) is event
+    assert masked(Mask({}), event) is event
 
 
 # -- whatever the form
@@ -149,7 +150,7 @@ def test_a_text_without_the_secret_is_left_as_it_is(text: str) -> None:
     assert mask.text(text) == text
     data = text.encode("utf-8", "surrogatepass") + b"\xff\x00\x80"
     frame = Frame(1, "us", "stdin", 0.0, data)
-    assert mask.event(FrameSeen("r", "t", "s", frame)).frame.data == data
+    assert masked(mask, FrameSeen("r", "t", "s", frame)).frame.data == data
 
 
 def test_a_secret_is_found_wherever_a_long_text_is_divided() -> None:
@@ -164,15 +165,15 @@ def test_a_secret_is_found_wherever_a_long_text_is_divided() -> None:
 def test_two_halves_in_two_members_and_numbers_and_names_are_masked() -> None:
     mask = Mask({"Zx9-Qv7.Wk3_Jp5+Gy2": "KEY", "48151623": "PIN"})
     server = {"a": "Zx9-Qv7.W", "b": "k3_Jp5+Gy2", "Zx9-Qv7.Wk3_Jp5+Gy2": [48151623, 4815]}
-    masked = mask.event(RevisionFound("r", "t", server)).server  # type: ignore[arg-type]
-    assert masked == {"a": "***KEY***", "b": "***KEY***", "***KEY***": ["***PIN***", 4815]}
+    shown = masked(mask, RevisionFound("r", "t", server)).server  # type: ignore[arg-type]
+    assert shown == {"a": "***KEY***", "b": "***KEY***", "***KEY***": ["***PIN***", 4815]}
 
 
 def test_what_is_nested_without_end_is_cut() -> None:
     deep: object = "Zx9-Qv7.Wk3_Jp5+Gy2"
     for _ in range(5000):
         deep = [deep]
-    assert "Zx9" not in repr(Mask({"Zx9-Qv7.Wk3_Jp5+Gy2": "KEY"}).event(RevisionFound("r", "t", {"d": deep})))  # type: ignore[dict-item]
+    assert "Zx9" not in repr(masked(Mask({"Zx9-Qv7.Wk3_Jp5+Gy2": "KEY"}), RevisionFound("r", "t", {"d": deep})))  # type: ignore[dict-item]
 
 
 # -- what is masked of an event
@@ -185,7 +186,7 @@ def test_every_field_is_declared_as_spoken_ours_or_withheld(kind: type) -> None:
 
 
 def test_a_field_that_nobody_declared_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.masking.SPOKEN", {**SPOKEN, NotTested: frozenset()})
+    monkeypatch.setattr("conformance.reporters.masking.SPOKEN", {**SPOKEN, NotTested: frozenset()})
     assert undeclared(NotTested) == {"why"}
 
 
@@ -193,11 +194,11 @@ def test_a_rule_of_the_users_own_is_in_the_users_words() -> None:
     event = everywhere("x")
     [judged] = event.report.runs[0].verdicts
     own = replace(judged, basis=Basis.OWN, requirement=replace(judged.requirement, text=f"call {SECRET}"))
-    assert MASK.event(own).requirement.text == "call ***API_KEY***"
+    assert masked(MASK, own).requirement.text == "call ***API_KEY***"
 
 
 def test_no_reporter_gets_the_secrets_themselves() -> None:
-    assert MASK.event(Started(Target(("x",), secrets={SECRET: "API_KEY"}))).target.secrets == {}
+    assert masked(MASK, Started(Target(("x",), secrets={SECRET: "API_KEY"}))).target.secrets == {}
 
 
 # -- what is a secret

@@ -14,16 +14,16 @@ import folklore_faults
 import fronts
 import pytest
 
-from conformance.checks import cases, checks
-from conformance.folklore import table
-from conformance.fuzz import TABLE
+from conformance.catalogue.mistakes import table
+from conformance.catalogue.requirements import load
+from conformance.catalogue.selection import Selection, quick
+from conformance.checks.fuzz import TABLE
+from conformance.checks.registry import cases, checks
+from conformance.engine.options import Options
+from conformance.engine.runner import Runner
 from conformance.model import Fuzzing, Limits, Report, Target, Verdict
-from conformance.options import Options
-from conformance.requirements import load
 from conformance.revisions import BY_DATE, REVISIONS
-from conformance.runner import Runner
-from conformance.selection import Selection, quick
-from conformance.survey import CallPolicy
+from conformance.survey.survey import CallPolicy
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
 LIMITS = Limits(start=20, answer=3, quiet=0.15, shutdown=1.5)

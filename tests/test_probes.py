@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.ledger import Ledger
+from conformance.checks.ledger import Ledger
+from conformance.checks.probes import Bench
+from conformance.checks.probes.jsonrpc import NON_ASCII, garbled
+from conformance.checks.probes.resources import catch_all
+from conformance.checks.probes.structured import Undecidable, breach
 from conformance.model import Json
-from conformance.probes import Bench
-from conformance.probes.jsonrpc import NON_ASCII, garbled
-from conformance.probes.resources import catch_all
-from conformance.probes.structured import Undecidable, breach
-from conformance.survey import CallPolicy, Survey
+from conformance.survey.survey import CallPolicy, Survey
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])

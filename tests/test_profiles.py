@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from fronts import conform
 
-from conformance.checks import checks
-from conformance.profiles.checks import CHECKS, subschemas
-from conformance.profiles.rules import AREA, FILE, load
-from conformance.requirements import load as load_requirements
-from conformance.yaml_files import FileError
+from conformance.catalogue.requirements import load as load_requirements
+from conformance.checks.profiles.checks import CHECKS, subschemas
+from conformance.checks.profiles.rules import AREA, FILE, load
+from conformance.checks.registry import checks
+from conformance.files.yaml_files import FileError
 
 REFERENCE = f"{sys.executable} -m conformance.reference"
 PROFILES, RULES = load()

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from conformance.listening import reach
+from conformance.target.listening import reach
 from conformance.transports import StartError
 
 NAMES = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy")

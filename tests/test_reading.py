@@ -14,32 +14,32 @@ from hostile_values import KINDS, SCHEMAS, TEXTS, Change, Little, deep
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.arguments import Unfillable, candidates
-from conformance.checks import cases, probes
+from conformance.catalogue.mistakes import explained
+from conformance.catalogue.requirements import load
+from conformance.checks.fuzz.arguments import CANNOT, _Tool
+from conformance.checks.invariants import Invariant, load_invariants
+from conformance.checks.invariants.base import Watcher
+from conformance.checks.invariants.forms import user_data
+from conformance.checks.ledger import Ledger
+from conformance.checks.profiles import rules as profiles
+from conformance.checks.registry import cases, probes
 from conformance.compatibility.schemas import compare_schemas
-from conformance.connections import Connections
-from conformance.eras import era_of
-from conformance.events import Finished, Started
-from conformance.folklore import explained
-from conformance.fuzz.arguments import CANNOT, _Tool
-from conformance.invariants import Invariant, load_invariants
-from conformance.invariants.base import Watcher
-from conformance.invariants.forms import user_data
-from conformance.ledger import Ledger
-from conformance.messages import DEEPEST, beyond_us, encode, id_key, parse
+from conformance.engine.connections import Connections
+from conformance.engine.events import Finished, Started
+from conformance.engine.plan import plan
+from conformance.engine.units import State, Workshop
+from conformance.engine.verdicts import Facts, counts, judge
 from conformance.model import Frame, Fuzzing, Json, Limits, Report, Run, Target
-from conformance.plan import plan
-from conformance.profiles import rules as profiles
 from conformance.reporters import REPORTERS, to_file
 from conformance.reporters.terminal import TerminalReporter
-from conformance.requirements import load
 from conformance.revisions import BY_DATE, Revision
-from conformance.schema_bounds import deeper
-from conformance.session import Call, NotSpoken, Session
-from conformance.survey import CallPolicy
+from conformance.session.eras import era_of
+from conformance.session.messages import DEEPEST, beyond_us, encode, id_key, parse
+from conformance.session.session import Call, NotSpoken, Session
+from conformance.survey.arguments import Unfillable, candidates
+from conformance.survey.survey import CallPolicy
 from conformance.transports.memory import MemoryTransport
-from conformance.units import State, Workshop
-from conformance.verdicts import Facts, counts, judge
+from conformance.validation.schema_bounds import deeper
 
 LIMITS = Limits(start=0.001, answer=0.001, quiet=0.0, shutdown=0.01, slow=0.001, late=0.0)
 CLIENT: Json = {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
@@ -279,6 +279,7 @@ def test_a_server_of_hostile_schemas_is_tested_to_the_end(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("unit", ["a", "a.", "a@", "%", "a=b&", "-", "://", "@a.a"])
 def test_a_long_address_is_read_at_once(unit: str) -> None:
-    code = f"from conformance.invariants.forms import user_data; user_data('https://example.com/' + {unit!r} * 150_000)"
+    code = "from conformance.checks.invariants.forms import user_data; "
+    code += f"user_data('https://example.com/' + {unit!r} * 150_000)"
     assert limited(sys.executable, "-c", code).returncode == 0
     assert user_data("https://example.com/?mail=Some.Body+x@example.org") == "the address Some.Body+x@example.org"

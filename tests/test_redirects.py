@@ -15,8 +15,8 @@ import pytest
 import trustme
 from fronts import conform
 
-from conformance.listening import RunningServer
 from conformance.model import Limits, Target
+from conformance.target.listening import RunningServer
 from conformance.transports import Ended
 from conformance.transports.http import HttpTransport
 from conformance.transports.redirects import onward, origin

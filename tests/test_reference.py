@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from conformance.profiles.rules import load as rules
-from conformance.profiles.rules import requirements
-from conformance.requirements import load
+from conformance.catalogue.requirements import load
+from conformance.checks.profiles.rules import load as rules
+from conformance.checks.profiles.rules import requirements
 
 COMMAND = (sys.executable, "-m", "conformance.reference")
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

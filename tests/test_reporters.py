@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from conformance.data import SCHEMAS
-from conformance.events import Confirming, Finished, FrameSeen, Planned, Started
+from conformance.engine.events import Confirming, Finished, FrameSeen, Planned, Started
+from conformance.engine.verdicts import counts
+from conformance.files.places import SCHEMAS
 from conformance.model import Basis, Finding, Frame, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
 from conformance.reporters import REPORTERS, to_file
 from conformance.reporters.json_report import as_json
 from conformance.reporters.terminal import TerminalReporter
 from conformance.reporters.words import finding_text, frame_text, visible
-from conformance.verdicts import counts
 
 REVISION = "2025-11-25"
 HOSTILE = (

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from conformance.data import REQUIREMENTS, SCHEMAS
+from conformance.catalogue.requirements import applies, load
+from conformance.files.places import REQUIREMENTS, SCHEMAS
+from conformance.files.yaml_files import FileError, line_of
+from conformance.files.yaml_files import load as load_yaml
 from conformance.model import Basis, Level, Requirement
-from conformance.requirements import applies, load
 from conformance.revisions import BY_DATE, REVISIONS
-from conformance.yaml_files import FileError, line_of
-from conformance.yaml_files import load as load_yaml
 
 ENTRY = """\
 area: tools

@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 from schema_mutation import Judged, Schema, Side, both_verdicts, keywords, loosened, vocabulary
 
-from conformance.data import SCHEMAS
-from conformance.wire_schemas import MOST_PROBLEMS, WireSchemas, for_revision
+from conformance.files.places import SCHEMAS
+from conformance.validation.wire_schemas import MOST_PROBLEMS, WireSchemas, for_revision
 
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 OFFICIAL = Path(os.environ.get("MCP_CONFORM_OFFICIAL_SCHEMAS", Path(__file__).resolve().parents[2] / "shared" / "spec"))

@@ -14,11 +14,11 @@ import pytest
 from disguises import certain, disguises, halves
 from fronts import as_a_user, conform
 
+from conformance.engine.options import Options
+from conformance.engine.reproduction import command
 from conformance.model import Target
-from conformance.options import Options
-from conformance.reproduction import command
-from conformance.secrets import confidential
-from conformance.target import parse_command
+from conformance.target.process import parse_command
+from conformance.target.secrets import confidential
 
 TELLING = Path(__file__).parent / "servers" / "tells_secrets.py"
 SERVER = f"{sys.executable} {TELLING}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.survey import CallPolicy, Survey, Unavailable, pick
+from conformance.survey.survey import CallPolicy, Survey, Unavailable, pick
 
 TOOL = {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
 

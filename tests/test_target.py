@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.listening import PORTS, RunningServer, free_port, reach
 from conformance.model import Limits, Target
-from conformance.target import ServerProcess, StartError, command_line, ending, parse_command
+from conformance.target.listening import PORTS, RunningServer, free_port, reach
+from conformance.target.process import ServerProcess, StartError, command_line, ending, parse_command
 
 PATIENCE = 120.0
 LIMITS = Limits(start=PATIENCE, shutdown=5.0)
@@ -224,7 +224,7 @@ def test_a_server_whose_port_somebody_else_took_gets_another(monkeypatch: pytest
     taken = int(first.url.rsplit(":", 1)[1].rstrip("/"))
     # What happens by chance when two are started at once.
     ports = iter([taken, free_port()])
-    monkeypatch.setattr("conformance.listening.free_port", lambda: next(ports))
+    monkeypatch.setattr("conformance.target.listening.free_port", lambda: next(ports))
     second = RunningServer(Target(WEB, "http://127.0.0.1:{port}/"), Limits())
     try:
         second.start()

@@ -12,7 +12,7 @@ import fronts
 import pytest
 import yaml
 
-from conformance.data import SCHEMAS
+from conformance.files.places import SCHEMAS
 
 SERVER = f"{sys.executable} -m conformance.reference"
 OWN_CASES = Path(__file__).parent / "own_cases"

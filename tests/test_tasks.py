@@ -9,14 +9,14 @@ import pytest
 from test_invariants import CALL, OLD, Script, Server, answer, broken, judged, note, request
 from test_reference import Client, Message
 
-from conformance.answers import Answers, answer_to
-from conformance.client_tasks import ClientTasks
-from conformance.invariants.tasks import guessable
+from conformance.checks.invariants.tasks import guessable
+from conformance.checks.probes.tasks import bare
 from conformance.model import Json, Severity
-from conformance.probes.tasks import bare
-from conformance.session import Session
-from conformance.survey import CallPolicy, Survey
-from conformance.wire_schemas import for_revision
+from conformance.session.answers import Answers, answer_to
+from conformance.session.client_tasks import ClientTasks
+from conformance.session.session import Session
+from conformance.survey.survey import CallPolicy, Survey
+from conformance.validation.wire_schemas import for_revision
 
 RELATED = "io.modelcontextprotocol/related-task"
 TIME = "2025-11-25T10:30:00Z"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conformance.time_limit import PLAYING, TimeLimit
+from conformance.engine.time_limit import PLAYING, TimeLimit
 
 REFERENCE = [sys.executable, "-m", "conformance.reference"]
 SILENT = [sys.executable, "-c", "import sys; sys.stdin.read()"]

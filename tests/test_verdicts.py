@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.ledger import Ledger
+from conformance.checks.ledger import Ledger
+from conformance.engine.verdicts import Facts, counts, exit_status, in_order, judge, severity_of
 from conformance.model import Basis, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
-from conformance.survey import CallPolicy, Survey
-from conformance.verdicts import Facts, counts, exit_status, in_order, judge, severity_of
+from conformance.survey.survey import CallPolicy, Survey
 
 REVISION = "2025-11-25"
 

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from sessions import REVISION, session
 
-from conformance import patience
-from conformance.events import Noted
-from conformance.features import TRIES, Features, NotAskedAgain, named
-from conformance.ledger import Ledger
-from conformance.messages import Call
+from conformance.checks.ledger import Ledger
+from conformance.engine.events import Noted
+from conformance.engine.options import Options
+from conformance.engine.runner import Runner
 from conformance.model import Frame, Fuzzing, Json, Target
-from conformance.options import Options
-from conformance.patience import IN_VAIN, LEAST, NotWaitedFor, Patience
-from conformance.runner import Runner
+from conformance.session import patience
+from conformance.session.features import TRIES, Features, NotAskedAgain, named
+from conformance.session.messages import Call
+from conformance.session.patience import IN_VAIN, LEAST, NotWaitedFor, Patience
 
 SERVER = Path(__file__).resolve().parent / "servers" / "waiting.py"
 ONCE = "jsonrpc/every-request-answered-once"

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.compatibility.changes import canonical
 from conformance.model import Json
-from conformance.pointers import pointed
+from conformance.validation.pointers import pointed
 
 Schema = dict[str, Any]
 

@@ -26,8 +26,8 @@ from conformance.compatibility.normal_form import (
     sort,
     values_of,
 )
-from conformance.json_schemas import unusable
 from conformance.model import Json
+from conformance.validation.json_schemas import unusable
 
 Role = Literal["input", "output"]
 

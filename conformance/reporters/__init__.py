@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from conformance.events import Event
+from conformance.engine.events import Event
 
 
 class Reporter(Protocol):

@@ -6,8 +6,8 @@ import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from conformance.data import SCHEMAS
-from conformance.folklore import Folklore
+from conformance.catalogue.mistakes import Folklore
+from conformance.files.places import SCHEMAS
 from conformance.model import Basis, Json, Requirement
 
 CHECKED, UNOBSERVABLE, NOT_YET = "checked", "unobservable", "not yet"

@@ -6,12 +6,13 @@ import contextlib
 import traceback
 from dataclasses import replace
 
-from conformance.events import Event, Finished
-from conformance.masking import Mask
+from conformance.engine.events import Event, Finished
+from conformance.engine.verdicts import EXIT_UNTESTED
 from conformance.model import Report
 from conformance.reporters import Reporter
-from conformance.standard_streams import silence, why
-from conformance.verdicts import EXIT_UNTESTED
+from conformance.reporters.masking import masked
+from conformance.system.standard_streams import silence, why
+from conformance.target.mask import Mask
 
 TERMINAL = "the report on stdout"
 
@@ -35,13 +36,13 @@ class Delivery:
 
     def tell(self, event: Event) -> None:
         """Pass on an event of the run. Raises BrokenPipeError once nobody reads the terminal's report any more."""
-        event = self._mask.event(event)
+        event = masked(self._mask, event)
         for name in tuple(self._reporters):
             self._tell(name, event)
 
     def finish(self, report: Report) -> Report:
         """Have everybody write the report; it comes back with the exit status that holds after that."""
-        report = self._mask.event(report)
+        report = masked(self._mask, report)
         for name in tuple(self._reporters):
             unwritten = bool(self.lost or self.bugs)
             with contextlib.suppress(BrokenPipeError):

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from conformance.data import SCHEMAS
-from conformance.events import Event, Finished
-from conformance.expect import check_pattern
+from conformance.catalogue.patterns import check_pattern
+from conformance.engine.events import Event, Finished
+from conformance.files.places import SCHEMAS
+from conformance.files.yaml_files import FileError, parse
+from conformance.files.yaml_text import Unwritable, comment, one_line
 from conformance.model import Json, Report
 from conformance.reporters.report_file import ReportFile
 from conformance.reporters.words import shortened, visible
-from conformance.yaml_files import FileError, parse
-from conformance.yaml_text import Unwritable, comment, one_line
 
 AREA = "found"
 SCHEMA = SCHEMAS / "case.json"

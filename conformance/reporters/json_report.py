@@ -7,7 +7,7 @@ import math
 import re
 from pathlib import Path
 
-from conformance.events import Event, Finished
+from conformance.engine.events import Event, Finished
 from conformance.model import Finding, Frame, Json, Judged, Report, Run, Tally, Target
 from conformance.reporters.report_file import ReportFile
 from conformance.reporters.words import decoded, shortened

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from junit_xml import TestCase, TestSuite, to_xml_report_string
 
-from conformance.events import Event, Finished
+from conformance.engine.events import Event, Finished
+from conformance.engine.verdicts import outcome
 from conformance.model import Judged, Report, Run, Verdict
 from conformance.reporters.report_file import ReportFile
 from conformance.reporters.words import finding_text, folklore, lines, shortened, visible
-from conformance.target import command_line
-from conformance.verdicts import outcome
+from conformance.target.process import command_line
 
 MESSAGE, REASON = 400, 1600
 """Characters of what stands in one attribute."""

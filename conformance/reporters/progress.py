@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
-from conformance.events import CaseEnded, Confirming, Event, Finished, Planned, RevisionFound, Started
+from conformance.engine.events import CaseEnded, Confirming, Event, Finished, Planned, RevisionFound, Started
 
 
 class ProgressLine:

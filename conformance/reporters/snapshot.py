@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conformance import snapshot
-from conformance.events import Event, Finished, Surveyed
+from conformance.compatibility import snapshot
+from conformance.engine.events import Event, Finished, Surveyed
 from conformance.reporters import json_report
 from conformance.reporters.report_file import ReportFile
 

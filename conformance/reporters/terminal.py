@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from conformance.events import (
+from conformance.engine.events import (
     CaseEnded,
     Event,
     Finished,

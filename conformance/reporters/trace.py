@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conformance.events import Event, FrameSeen, Started
+from conformance.engine.events import Event, FrameSeen, Started
 
 BYTES = 65536
 """Of a frame; the rest is left out."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from conformance.target import StartError, left_behind
+from conformance.target.process import StartError, left_behind
 
 REFUSED = "connection refused"
 """How the reason begins when a message was not even taken."""

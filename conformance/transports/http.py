@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance.budget import BYTES, MOST_BYTES, kept
-from conformance.listening import RunningServer, is_loopback, reach
 from conformance.model import Limits
+from conformance.target.listening import RunningServer, is_loopback, reach
 from conformance.transports import REFUSED, Arrival, Ended, Ending, Inbox, StartError
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away

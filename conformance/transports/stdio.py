@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from conformance.budget import BYTES, MOST_BYTES, SMALL, kept
 from conformance.model import Limits, Target
-from conformance.target import ServerProcess
+from conformance.target.process import ServerProcess
 from conformance.transports import Arrival, Ended, Ending
 
 MAX_LINE = MOST_BYTES

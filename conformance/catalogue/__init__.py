@@ -1,0 +1,1 @@
+"""What there is to test: requirements, cases, the pattern language, selection, common mistakes."""

@@ -1,0 +1,140 @@
+"""Which cases are played and which requirements reported: the patterns of `--only` and `--skip`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from conformance.catalogue.cases import Case
+from conformance.catalogue.requirements import near
+
+CAMPAIGNS = "fuzz"
+"""The area of the cases that play campaigns."""
+
+
+class SelectionError(Exception):
+    """The patterns of the user select nothing; one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The cases to play, and the ids of the requirements to report."""
+
+    cases: tuple[Case, ...]
+    requirements: frozenset[str]
+
+
+def select(
+    cases: Iterable[Case],
+    requirements: Iterable[str],
+    only: Iterable[str] = (),
+    skip: Iterable[str] = (),
+    *,
+    invariant: Collection[str] = frozenset(),
+    extra: Collection[str] = (),
+) -> Selection:
+    """What the patterns `only` (none: everything) and `skip` leave. They are globs over areas and ids.
+
+    A pattern that matches requirements, by id or area, means those: the cases that judge them are played, and only they
+    are reported. A pattern that is the id of a case, or matches cases and no requirement, means the cases: they are
+    played, and all that they judge is reported. `invariant` are the requirements that are judged whatever is said:
+    they are reported with any case, and one that is meant itself is put to the test by the cases of its area and by
+    all that share a session. `extra` are names of what is said outside of cases, which can be meant like cases.
+
+    Raises SelectionError for a pattern that matches nothing, and if nothing is left.
+    """
+    index = _Index(tuple(cases), frozenset(requirements), frozenset(invariant), frozenset(extra))
+    included = [index.meant(pattern) for pattern in only]
+    excluded = [index.meant(pattern) for pattern in skip]
+    report = frozenset().union(*(index.reported(meant) for meant in included)) if included else index.requirements
+    report -= frozenset().union(*(meant.requirements for meant in excluded))
+    skipped = frozenset().union(*(meant.cases for meant in excluded))
+    played = tuple(
+        case
+        for case in index.cases
+        if (not included or any(index.plays(case, meant) for meant in included))
+        and case.id not in skipped
+        and not _judges_only(case, excluded)
+    )
+    if skipped:
+        report -= _judged(index.cases) - _judged(played) - index.invariant
+    if not report:
+        raise SelectionError("the patterns leave nothing to test")
+    return Selection(played, report)
+
+
+def without_campaigns(selection: Selection) -> Selection:
+    """The same without the fuzz campaigns. Raises SelectionError if they were all of it."""
+    played = tuple(case for case in selection.cases if case.area != CAMPAIGNS)
+    if selection.cases and not played:
+        raise SelectionError("--fuzz 0 leaves nothing to test: only campaigns were asked for")
+    return replace(selection, cases=played)
+
+
+def quick(selection: Selection, invariant: Collection[str]) -> Selection:
+    """What one ordinary session tells at once: no other processes, no waiting, no campaigns.
+
+    Requirements that only what is left out judges are not reported; `invariant` are judged in any session. Raises
+    SelectionError if nothing is left.
+    """
+    played = tuple(case for case in selection.cases if case.shares and not (case.waits or case.client))
+    if selection.cases and not played:
+        raise SelectionError("--quick leaves nothing to test: what was asked for takes more than one session")
+    lost = _judged(selection.cases) - _judged(played) - frozenset(invariant)
+    return Selection(played, selection.requirements - lost)
+
+
+def _judged(cases: Iterable[Case]) -> frozenset[str]:
+    return frozenset(identifier for case in cases for identifier in case.requirements)
+
+
+def _judges_only(case: Case, excluded: Iterable[_Meant]) -> bool:
+    return set(case.requirements) <= frozenset().union(*(meant.requirements for meant in excluded))
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """The ids that one pattern means; `cases` also has those of `extra`."""
+
+    requirements: frozenset[str]
+    cases: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    cases: tuple[Case, ...]
+    requirements: frozenset[str]
+    invariant: frozenset[str]
+    extra: frozenset[str]
+
+    def meant(self, pattern: str) -> _Meant:
+        """Raises SelectionError if that is nothing."""
+        ids = {case.id for case in self.cases} | self.extra
+        requirements = frozenset(name for name in self.requirements if _matches(name, pattern))
+        cases = frozenset(name for name in ids if name == pattern or (not requirements and _matches(name, pattern)))
+        if not requirements and not cases:
+            names = self.requirements | ids
+            raise SelectionError(f"nothing matches {pattern!r}{near(pattern, names | set(map(_area, names)))}")
+        return _Meant(requirements, cases)
+
+    def reported(self, meant: _Meant) -> frozenset[str]:
+        """The requirements to report if that is asked for."""
+        judged = _judged(case for case in self.cases if case.id in meant.cases)
+        return meant.requirements | judged | (self.invariant if meant.cases else frozenset())
+
+    def plays(self, case: Case, meant: _Meant) -> bool:
+        """Whether `case` is played if that is asked for."""
+        if case.id in meant.cases or meant.requirements & set(case.requirements):
+            return True
+        watched = meant.requirements & self.invariant
+        return bool(watched) and (case.shares or case.area in set(map(_area, watched)))
+
+
+def _area(identifier: str) -> str:
+    return identifier.rpartition("/")[0]
+
+
+def _matches(identifier: str, pattern: str) -> bool:
+    parts = identifier.split("/")
+    return any(fnmatchcase("/".join(parts[: end + 1]), pattern) for end in range(len(parts)))

@@ -1,0 +1,424 @@
+"""The target as a campaign sees it: examples go out in volleys, and a server that was hurt is replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+
+from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
+from conformance.checks.fuzz.ids import whole
+from conformance.checks.probes import Bench
+from conformance.model import Finding, Frame
+from conformance.session.messages import MAY_TAKE_LONG, Unavailable, Unread, id_key, is_id, parse
+from conformance.session.session import Call, NotSpoken, Session
+from conformance.survey.survey import size_of
+from conformance.transports import StartError
+
+VOLLEY = 24
+"""Examples that are on their way at once over stdio."""
+VOLLEY_BYTES = 4 * 1024 * 1024
+"""Bytes of our memory that the answers to them may take, as far as the largest one so far tells."""
+KEPT = 2000
+"""Frames that the trace of such a session keeps."""
+LEAST_PATIENCE = 1.0
+MOST_PATIENCE = 2.0
+HURRIED = 0.4
+"""Patience while examples are made smaller: what is found small is put to the test with all patience."""
+FULL_WAITS = 1
+"""Examples that are waited for with all patience in vain, before what is put to the test again gets less."""
+FAR = 10_000_000
+"""Beyond the ids of all requests of a session."""
+SLOWER = 10
+"""An answer may take that many times as long as the slowest so far before the target counts as hanging."""
+
+
+USUAL = 40
+"""Times that an invariant may find the same before it is the server's way of doing things, which others tell."""
+
+
+class Tired(Exception):
+    """The target was replaced too often; the text says so."""
+
+
+GIVEN_UP = (Tired, NotSpoken, StartError, Unavailable)
+"""What ends a campaign; each says why."""
+
+
+class Partner:
+    """See the module. `restarts` counts the servers started anew, `most` limits them; Tired is raised beyond.
+
+    `fitting` is how many examples make a volley, fewer where answers are large.
+    `patience` is how long an answer is waited for while many examples are tried; what is reported was waited for as
+    long as anything else: `reporting` says that it is put to the test again. `areas` are those of the requirements of
+    which invariants are heard.
+    """
+
+    def __init__(self, bench: Bench, most: int) -> None:
+        self.bench = bench
+        self.session: Session = bench.session
+        self.restarts = 0
+        self.most = most
+        self.slowest = 0.0
+        self.fitting = VOLLEY
+        self.hurried = False
+        self.reporting = False
+        self._in_vain = 0
+        self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
+        self._issued: deque[str] = deque(maxlen=400)
+        self._usual: Counter[tuple[str, str]] = Counter()
+        self.death: Reply | None = None
+        """What came of the last example of a volley that the server did not survive."""
+        before = {frame.case for frame in bench.session.trace}
+        self._fresh = all(case == bench.ledger.case or case.startswith("session/") for case in before)
+        self._ours = [bench.session]
+        self._bound()
+
+    @property
+    def patience(self) -> float:
+        """See the class."""
+        measured = SLOWER * max(self.slowest, self.bench.startup / 5)
+        most = HURRIED if self.hurried else MOST_PATIENCE
+        usual = 2 * self.session.patience.slowest
+        return min(self.session.limits.answer, max(most, usual), max(LEAST_PATIENCE, measured, usual))
+
+    def unfit(self) -> str:
+        """Why generated frames would tell nothing about this target, "" if they would."""
+        self.session.hear_out()
+        if self.session.patience.confused:
+            return "answers have ids that no request has, so that which frame they answer cannot be told"
+        if self.session.deaf and self.session.alive:
+            return "the server answers no ordinary request any more"
+        return ""
+
+    def close(self) -> None:
+        """End all servers but the first, if that was not hurt: the next campaign may go on with it.
+
+        Nobody judges how they go, after what they were sent.
+        """
+        for session in self._ours:
+            if session is not self.bench.session:
+                _drop(session)
+
+    def renew(self) -> None:
+        """Replace the server, unless it is a fresh one. Raises Tired, NotSpoken, StartError."""
+        if self._fresh and self.session.alive:
+            return
+        if self.restarts >= self.most:
+            raise Tired(f"the server had to be replaced {self.restarts} times")
+        self.restarts += 1
+        _drop(self.session)
+        self._ours = [each for each in self._ours if each is not self.session]
+        self.session = self.bench.connect()
+        self._ours.append(self.session)
+        self._fresh = True
+        self._bound()
+
+    def volley(self, examples: Sequence[Example]) -> list[Reply | None]:
+        """Send them together; what came of each. None where trouble leaves that open: `alone` tells."""
+        self.death = None
+        if not self.session.alive:
+            self.renew()
+        if self.session.transport.name != "stdio" or any(example.script for example in examples):
+            return [self.alone(example) for example in examples]
+        replies = self._send(examples, self.patience)
+        self.death = replies[-1] if replies[-1].fate == DIED else None
+        trouble = any(reply.fate or reply.findings for reply in replies)
+        lacking = any(example.due and not reply.answers for example, reply in zip(examples, replies, strict=True))
+        return [None] * len(replies) if trouble or lacking else list(replies)
+
+    def alone(self, example: Example, *, fresh: bool = False, full: bool = False) -> Reply:
+        """Send one and see what comes of it, on a fresh server or the one there is; with `full` patience."""
+        if fresh or not self.session.alive:
+            self.renew()
+        full = full and self._in_vain < FULL_WAITS
+        patience = self.session.limits.answer if full else self.patience
+        reply = self._alone(example, patience)
+        if reply.lost:  # the server ends sessions as it likes, which says nothing about the example
+            self.renew()
+            reply = self._alone(example, patience)
+        self._in_vain += full and not reply.answers
+        return reply
+
+    def _alone(self, example: Example, patience: float) -> Reply:
+        if example.script:
+            return self._converse(example, patience)
+        if self.session.transport.name != "stdio":
+            return self._exchange(example, patience)
+        return self._send([example], patience)[0]
+
+    def repeat(self, lines: Sequence[bytes]) -> bool:
+        """Say all that again to a fresh server, whatever it answers; whether it lives on.
+
+        Raises Tired, NotSpoken, StartError.
+        """
+        self._fresh = False
+        self.renew()
+        self._fresh = False
+        session = self.session
+        skip = sum(frame.origin == "us" for frame in session.trace)  # how the session begins is said already
+        for line in lines[skip:] if len(lines) > skip else lines:
+            if not session.alive:
+                return False
+            session.forget(session.raw(line))
+            session.listen(0)
+        if session.alive:
+            # The ids of that session are in use again.
+            session.request(*session.sentinel(), id=FAR + session.position)
+        return session.alive
+
+    # -- inside
+
+    def _bound(self) -> None:
+        self.session.spent = True
+        self.session.trace.most = KEPT
+        self.session.header_arguments = self.bench.survey.header_arguments
+        # What is answered to the opening, as a notification must not be, shall not pass for an answer to an example.
+        sentinel = self.session.send(*self.session.era.sentinel(self.session))
+        sentinel.excused = sentinel.awaited = True
+        patience = self.session.patience.hurried(self.session.limits.answer, self.session.deaf)
+        with contextlib.suppress(Unread):
+            self.session.wait(sentinel, timeout=min(patience, MOST_PATIENCE))
+
+    def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
+        session = self.session
+        self._fresh = False
+        start, known = session.position, len(self.bench.ledger.findings)
+        replies: list[Reply] = []
+        sentinels: list[Call] = []
+        method, params = session.sentinel()
+        began = time.monotonic()
+        identifiers: dict[int, int] = {}
+        for example in examples:
+            sent, identifier = session.position, session.new_id()
+            identifiers[identifier] = len(replies)
+            calls = session.raw(example.written(identifier), illegal=example.illegal)
+            frame = next(iter(session.since(sent)))
+            replies.append(Reply(frame, calls[0] if calls else None, session=session))
+            if not example.due:
+                # Silence is told by the answer to what follows; which frame swallows what follows, by its absence.
+                sentinels.append(session.send(method, params))
+        sentinels.append(session.send(method, params))
+        for call in sentinels:
+            call.awaited = True
+        due = [r.call for e, r in zip(examples, replies, strict=True) if e.due and r.call is not None]
+        in_time = self._wait([sentinels[-1]], patience)
+        if in_time:
+            self.slowest = max(self.slowest, time.monotonic() - began)
+            # Behind a tool an author's own code runs: that it is slow proves nothing.
+            slow = any(call.method in MAY_TAKE_LONG for call in due)
+            self._wait([*sentinels, *due], min(patience, LEAST_PATIENCE) if slow else patience)
+        if session.alive:
+            self._cancel([call for call in due if not call.answers])
+        largest = max((size_of(call) for call in due), default=0)
+        self.fitting = max(1, min(self.fitting, VOLLEY_BYTES // max(1, largest)))
+        heard = tuple(session.since(start))
+        session.judge()
+        heard = tuple(session.since(start))
+        self._sort(replies, identifiers, sentinels, [not example.due for example in examples], heard)
+        self._judge_fate(replies, sentinels, patience)
+        found = self._found(known)
+        for reply in replies:
+            reply.findings = found  # in a volley of all, since they are tried alone then
+        if len(replies) == 1:
+            replies[0].frames = heard
+        session.forget([*sentinels, *(reply.call for reply in replies if reply.call is not None)])
+        return replies
+
+    def _wait(self, calls: list[Call], patience: float) -> bool:
+        """Whether all of them were answered."""
+        return self.session.wait(*calls, timeout=patience) and all(call.answers for call in calls)
+
+    def _cancel(self, calls: list[Call]) -> None:
+        """Let the target forget what is not waited for any more."""
+        for call in calls:
+            if call.method in MAY_TAKE_LONG:
+                self.session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+                self.session.give_up(call)
+
+    def _sort(
+        self,
+        replies: list[Reply],
+        identifiers: dict[int, int],
+        sentinels: list[Call],
+        quiet: list[bool],
+        heard: Sequence[Frame],
+    ) -> None:
+        """Give each response to the example that it answers: by its id, or without one by what was answered before it.
+
+        A response with the id of something else answers something else, even if the id has become text.
+        """
+        own = {frame.number for reply in replies if reply.call for frame in reply.call.answers}
+        for reply in replies:
+            reply.answers += reply.call.answers if reply.call else []
+        places = {call.sent.number: place for place, call in enumerate(sentinels)}
+        answered = {frame.number: places[call.sent.number] for call in sentinels for frame in call.answers}
+        nameless = [place for place, is_quiet in enumerate(quiet) if is_quiet] or [0]
+        own_place = {str(identifier): at for identifier, at in identifiers.items()}
+        place = 0
+        for frame in heard:
+            message = frame.message
+            if frame.origin == "us" or not isinstance(message, dict) or "method" in message or frame.number in own:
+                continue
+            identifier = message.get("id")
+            if frame.number in answered:
+                place = min(answered[frame.number] + 1, len(nameless) - 1)
+            elif (owner := own_place.get(whole(identifier))) is not None:
+                replies[owner].answers.append(frame)
+            elif identifier is None:
+                replies[nameless[place]].answers.append(frame)
+
+    def _found(self, known: int) -> list[Finding]:
+        """What the invariants found meanwhile, taken out of the ledger.
+
+        What is not about messages as such they find as well where nothing was generated.
+        """
+        ledger = self.bench.ledger
+        found = [f for f in ledger.findings[known:] if f.requirement.partition("/")[0] in self.areas]
+        del ledger.findings[known:]
+        for finding in found:
+            self._usual[finding.requirement, finding.message] += 1
+        return [f for f in found if self.reporting or self._usual[f.requirement, f.message] <= USUAL]
+
+    def _judge_fate(self, replies: list[Reply], sentinels: list[Call], patience: float) -> None:
+        session = self.session
+        if all(call.answers for call in sentinels):
+            return
+        if session.ended is not None:
+            fate, why = DIED, session.ended.reason
+        elif sentinels[-1].answers:
+            fate, why = SWALLOWED, "the message after it is not answered, the next one is"
+        else:
+            fate, why = HUNG, f"no answer within {patience:g} s to the messages after it"
+        for reply in replies:
+            reply.fate, reply.why = fate, why
+        for call in sentinels:
+            call.excused = True
+        if fate == HUNG:
+            _drop(session)
+
+    # -- scripts
+
+    def _converse(self, example: Example, patience: float) -> Reply:
+        session = self.session
+        self._fresh = False
+        start, known = session.position, len(self.bench.ledger.findings)
+        identifiers = [session.new_id() for _ in range(example.numbers)]
+        lines = example.lines(identifiers)
+        calls = self._say(lines, together=bool(example.about.get("together")))
+        requests = [i for i, line in enumerate(lines) if b'"notifications/' not in line]
+        for call, i in zip(calls, requests, strict=False):
+            call.excused |= bool(example.about.get("extreme") and example.about["extreme"][i])
+        for frame in session.since(start):
+            message = frame.message
+            if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
+                wanted = id_key(message["params"]["requestId"])
+                for call in calls:
+                    call.excused |= id_key(call.id) == wanted
+        for call in calls:
+            call.excused |= call.method == "subscriptions/listen"
+        sentinel = session.send(*session.sentinel())
+        sentinel.awaited = True
+        if self._wait([sentinel], patience):
+            due = [call for call in calls if not call.excused]
+            slow = any(call.method in MAY_TAKE_LONG for call in due)
+            session.wait(*due, timeout=min(patience, LEAST_PATIENCE) if slow else patience)
+        session.judge()
+        heard = tuple(session.since(start))
+        reply = Reply(heard[0], calls=calls, frames=heard, findings=self._found(known), session=session)
+        reply.answers = [frame for call in calls for frame in call.answers]
+        own = {frame.number for call in (*calls, sentinel) for frame in call.answers}
+        for frame in heard:
+            message = frame.message
+            if frame.channel == "stdout" and isinstance(message, dict) and "method" not in message:
+                identifier = message.get("id")
+                # A response to something that was sent before may come late, or when it is cancelled.
+                if frame.number not in own and not (is_id(identifier) and id_key(identifier) in self._issued):
+                    reply.strays.append(frame)
+        if session.ended is not None and session.ended.lost:
+            reply.lost = True
+            _drop(session)
+        elif not sentinel.answers:
+            ended = session.ended
+            reply.fate = DIED if ended is not None else HUNG
+            reply.why = (
+                ended.reason if ended is not None else f"no answer within {patience:g} s to the messages after it"
+            )
+            sentinel.excused = True
+            _drop(session)
+        elif session.alive:
+            self._cancel([call for call in calls if not call.answers])
+        self._issued.extend(id_key(call.id) for call in (*calls, sentinel))
+        session.forget([*calls, sentinel])
+        return reply
+
+    def _say(self, lines: list[bytes], together: bool) -> list[Call]:
+        """The calls of all lines that are requests; `together` in one write, as far as notifications let them."""
+        session = self.session
+        calls: list[Call] = []
+        waiting: list[bytes] = []
+
+        def flush() -> None:
+            if waiting:
+                session.write(b"\n".join([*waiting, b""]))
+                calls.extend(session.record(parse(line)[0], line) for line in waiting)
+                waiting.clear()
+
+        for line in lines:
+            if together and b'"notifications/' not in line:
+                waiting.append(line)
+                continue
+            flush()
+            calls += session.raw(line, illegal=False)
+        flush()
+        return calls
+
+    # -- HTTP
+
+    def _exchange(self, example: Example, patience: float) -> Reply:
+        session = self.session
+        self._fresh = False
+        start, known = session.position, len(self.bench.ledger.findings)
+        began = time.monotonic()
+        calls = session.raw(example.written(session.new_id()), illegal=example.illegal)
+        sent = next(iter(session.since(start)))
+        reply = Reply(sent, calls[0] if calls else None, session=session)
+        over = session.await_exchange(sent.exchange, patience)
+        sentinel = session.hear_out()
+        if over and sentinel is not None and sentinel.answers:
+            self.slowest = max(self.slowest, time.monotonic() - began)
+        heard = tuple(itertools.islice(session.since(start), 200))
+        for frame in heard:
+            if frame.exchange != sent.exchange or frame.origin == "us":
+                continue
+            if frame.channel == "head":
+                reply.status = frame.status
+            elif reply.call is None and isinstance(frame.message, dict) and frame.message.keys() & {"result", "error"}:
+                reply.answers.append(frame)
+        reply.answers += reply.call.answers if reply.call is not None else []
+        if session.ended is not None and session.ended.lost:
+            # Where it was the sentinel that did not get through, the answer to the example counts.
+            reply.lost = sentinel is None
+            _drop(session)
+        elif sentinel is None or not sentinel.answers:
+            ended = session.ended
+            reply.fate = DIED if ended else HUNG
+            reply.why = (
+                ended.reason if ended else f"the next request is not answered: {sentinel.lost if sentinel else ''}"
+            )
+            if sentinel is not None:
+                sentinel.excused = True
+            _drop(session)
+        session.judge()
+        reply.findings = self._found(known)
+        reply.frames = heard
+        session.forget([c for c in (sentinel, reply.call) if c is not None])
+        return reply
+
+
+def _drop(session: Session) -> None:
+    """End the server of a session at once: it may hang, and how it goes says nothing."""
+    if session.ending is None:
+        session.ending = session.transport.close(hurry=True)

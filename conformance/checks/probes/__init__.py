@@ -1,0 +1,80 @@
+"""Steps of cases written in Python, where YAML cannot say it: one module an area.
+
+A probe is a function of a `Bench`, registered under `<area>.<name>` with the requirements that it may judge.
+It writes what it learned into the ledger.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from conformance.checks.ledger import Ledger
+from conformance.model import Fuzzing, Json
+from conformance.session.session import Session
+from conformance.survey.survey import Survey
+
+
+class Connect(Protocol):
+    """Opens further sessions with the same target; they are closed with the case."""
+
+    def __call__(
+        self, *, revision: str | None = None, client: Json = None, open: bool = True, shared: bool = False
+    ) -> Session:
+        """A session on a process of its own; with `shared` (HTTP) on the same process, a new connection.
+
+        With `open` false nothing has been said yet. Raises NotSpoken, StartError.
+        """
+
+
+@dataclass(slots=True)
+class Bench:
+    """What a probe works with.
+
+    `spoken` are the dates of all revisions that the target is known to speak. `settings` is the step's `with:`.
+    `startup` is how long the target took to answer its first request, in seconds. `fuzzing` is for campaigns.
+    """
+
+    session: Session
+    survey: Survey
+    ledger: Ledger
+    connect: Connect
+    spoken: tuple[str, ...] = ()
+    startup: float = 1.0
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    fuzzing: Fuzzing = field(default_factory=Fuzzing)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A registered probe. `illegal` says that it may send what is wrong on purpose."""
+
+    name: str
+    requirements: tuple[str, ...]
+    run: Callable[[Bench], None]
+    illegal: bool = False
+
+
+PROBES: dict[str, Probe] = {}
+
+
+def probe(
+    name: str, *requirements: str, illegal: bool = False
+) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+    """Register a function as the probe `name`, which may judge `requirements` and send what is `illegal`."""
+
+    def register(function: Callable[[Bench], None]) -> Callable[[Bench], None]:
+        PROBES[name] = Probe(name, requirements, function, illegal)
+        return function
+
+    return register
+
+
+def load_probes() -> dict[str, Probe]:
+    """All probes by name: importing a module of this package registers its probes."""
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        importlib.import_module(module.name)
+    return PROBES

@@ -1,0 +1,210 @@
+"""Probes of the area cancellation: what comes of cancelled requests, and of cancellations that are wrong."""
+
+from __future__ import annotations
+
+from conformance.checks.probes import Bench, probe
+from conformance.checks.probes.calls import callable_tools
+from conformance.checks.probes.observed import slow_call
+from conformance.checks.probes.outcome import UNANSWERED, shown, stray
+from conformance.model import Frame, Json, Severity
+from conformance.session.messages import encode
+from conformance.session.session import Call
+from conformance.survey.survey import LISTS
+
+CANCELLED = "notifications/cancelled"
+PROGRESS = "notifications/progress"
+
+NEVER_ANSWERED = "jsonrpc/notification-never-answered"
+
+IGNORED = "cancellation/invalid-cancellation-ignored"
+LATE = "cancellation/late-cancellation-harmless"
+LATE_RESPONSE = "cancellation/late-response-ignored"
+SILENT = "cancellation/no-response-after-cancel"
+STOPS = "cancellation/stops-processing"
+
+RACES = 10
+TRIES = 3
+"""How often a cancelled call must go on before that is told: a cancellation may always come too late."""
+
+
+def _cancel(bench: Bench, identifier: Json, illegal: bool = False) -> Frame:
+    params = {"requestId": identifier, "reason": "mcp-conform no longer needs it"}
+    return bench.session.notify(CANCELLED, params, illegal=illegal)
+
+
+def _survived(bench: Bench, requirement: str, what: str, told: Frame) -> bool:
+    """Whether the server answers after `told`, and only that; if not, `requirement` is broken by `what`."""
+    session = bench.session
+    sentinel = session.hear_out()
+    proof = tuple(session.since(told.number))
+    if sentinel is None or not sentinel.answers:
+        again = session.hear_out()
+        if again is not None and again.answers:
+            bench.ledger.block(requirement, UNANSWERED)  # one request was lost, and that is told elsewhere
+            return False
+        for unanswered in (sentinel, again):
+            if unanswered is not None:
+                unanswered.excused = True  # silence is told here, with its cause
+        actual = session.ended.reason if session.ended else sentinel.lost if sentinel else "the session is over"
+        message = f"after {what} the server does not answer any more"
+        bench.ledger.broke(requirement, message, expected="an answer to the next request", actual=actual, frames=proof)
+        return False
+    answers = [frame for frame in proof if stray(frame, sentinel) and not _refused_by_http(frame)]
+    nameless = [frame for frame in answers if frame.message.get("id") is None]
+    if nameless and "method" in told.message and not told.illegal:
+        bench.ledger.block(requirement, NEVER_ANSWERED)
+        return False
+    if nameless:
+        bench.ledger.broke(
+            requirement,
+            f"{what} is answered",
+            expected="no response",
+            actual=encode(nameless[0].message).decode("utf-8", "replace")[:300],
+            frames=(told, nameless[0]),
+        )
+        return False
+    return True
+
+
+def _refused_by_http(frame: Frame) -> bool:
+    return frame.channel == "body" and (frame.status or 200) >= 400
+
+
+@probe("cancellation.late", LATE)
+def late(bench: Bench) -> None:
+    """Requests that are answered, and requests that are being answered, are cancelled."""
+    session = bench.session
+    method, params = session.era.sentinel(session)
+    lists = [LISTS[name][0] for name in ("tools", "resources", "prompts") if bench.survey.declares(name)]
+    for each, given in [(method, params), *((name, None) for name in lists[:1])]:
+        call = session.request(each, given)
+        if not call.answers:
+            bench.ledger.block(LATE, UNANSWERED)
+            return
+        if not _survived(bench, LATE, "the cancellation of an answered request", _cancel(bench, call.id)):
+            return
+        if len(call.answers) > 1:
+            bench.ledger.block(LATE, UNANSWERED)  # that it is answered twice is the envelope invariant's to tell
+            return
+    for number in range(RACES):
+        call = session.send(lists[0] if lists and number % 2 else method, None if lists and number % 2 else params)
+        told = _cancel(bench, call.id)
+        session.give_up(call)
+        if not _survived(bench, LATE, "the cancellation of a request that was just sent", told):
+            return
+    bench.ledger.held(LATE)
+
+
+@probe("cancellation.invalid", IGNORED)
+def invalid(bench: Bench) -> None:
+    """Cancellations of what never was and what is over, and malformed ones."""
+    session = bench.session
+    method, params = session.era.sentinel(session)
+    done = session.request(method, params)
+    if not done.answers:
+        bench.ledger.block(IGNORED, UNANSWERED)
+        return
+    wrong: list[tuple[str, Json, bool]] = [
+        ("the cancellation of an unknown request", {"requestId": "mcp-conform-no-such-request"}, False),
+        ("the cancellation of an answered request", {"requestId": done.id}, False),
+        ("a cancellation without an id", {}, True),
+        ("a cancellation whose id is an object", {"requestId": {"id": done.id}}, True),
+        ("a cancellation whose id is null", {"requestId": None, "reason": None}, True),
+    ]
+    for what, given, illegal in wrong:
+        told = session.notify(CANCELLED, given, illegal=illegal)
+        if not _survived(bench, IGNORED, what, told):
+            return
+    bench.ledger.held(IGNORED)
+
+
+@probe("cancellation.in-flight", SILENT, STOPS)
+def in_flight(bench: Bench) -> None:
+    """A slow tool is called and cancelled at once, until the server heeds it or TRIES times."""
+    next(callable_tools(bench))
+    slow = slow_call(bench)
+    seconds = slow.seconds
+    # Whether the tool, left alone, still reports progress after half its time.
+    talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], seconds / 2) is not None
+    if not talks:
+        bench.ledger.inconclusive(STOPS, f"the slow tool {slow.params['name']!r} reports no progress on the way")
+    answered: Call | None = None
+    working: tuple[Call, Frame] | None = None
+    for number in range(TRIES):
+        token = f"mcp-conform-cancelled-{number}"
+        call = bench.session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}})
+        call.excused = True
+        _cancel(bench, call.id)
+        bench.session.wait(call, timeout=2 * seconds + bench.session.limits.quiet)
+        bench.session.give_up(call)
+        sentinel = bench.session.hear_out()
+        if sentinel is None or not sentinel.answers:
+            for requirement in (SILENT, STOPS):
+                bench.ledger.block(requirement, UNANSWERED)
+            return
+        going = _progress_after(bench, call, token, seconds / 2)
+        answered = call if call.answers and _in_spite(call, seconds / 2) else None
+        working = (call, going) if going is not None else None
+        if answered is None and working is None:
+            break
+    _judge_answer(bench, answered)
+    if talks:
+        _judge_work(bench, working)
+
+
+def _in_spite(call: Call, seconds: float) -> bool:
+    """Whether the answer came in spite of the cancellation; a quick result may have come before it."""
+    return call.error is not None or call.answers[0].at - call.sent.at > seconds
+
+
+def _progress_after(bench: Bench, call: Call, token: Json, seconds: float) -> Frame | None:
+    """Progress for `token` that came later than `seconds` after the request."""
+    for frame in bench.session.since(call.sent.number):
+        message = frame.message
+        if frame.origin == "us" or not isinstance(message, dict) or message.get("method") != PROGRESS:
+            continue
+        params = message.get("params")
+        if isinstance(params, dict) and params.get("progressToken") == token and frame.at - call.sent.at > seconds:
+            return frame
+    return None
+
+
+def _judge_answer(bench: Bench, call: Call | None) -> None:
+    if call is None:
+        bench.ledger.held(SILENT)
+        return
+    bench.ledger.broke(
+        SILENT,
+        "a call that was cancelled is answered, each time",
+        expected="no response",
+        actual=shown(call),
+        frames=call.proof,
+        # It may be one that cannot be cancelled, which nobody can know.
+        ceiling=Severity.ADVICE,
+    )
+
+
+def _judge_work(bench: Bench, working: tuple[Call, Frame] | None) -> None:
+    if working is None:
+        bench.ledger.held(STOPS)
+        return
+    call, frame = working
+    bench.ledger.broke(
+        STOPS,
+        "a call that was cancelled goes on reporting progress, each time",
+        expected="no progress long after the cancellation",
+        actual=f"progress {frame.at - call.sent.at:.2f} s after the call, which was cancelled at once",
+        frames=(call.sent, frame),
+        ceiling=Severity.ADVICE,
+    )
+
+
+def answer_late(bench: Bench, question: Frame) -> None:
+    """Answer a request that the server has cancelled; nothing may come of it."""
+    message = question.message
+    reply = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32603, "message": "The answer comes too late"}}
+    start = bench.session.position
+    bench.session.raw(encode(reply), illegal=False)
+    told = next(bench.session.since(start))
+    if _survived(bench, LATE_RESPONSE, "a late response to a request of its own", told):
+        bench.ledger.held(LATE_RESPONSE)

@@ -1,0 +1,96 @@
+"""Probes of the area logging: the levels, and what a level keeps back."""
+
+from __future__ import annotations
+
+from conformance.checks.probes import Bench, probe
+from conformance.checks.probes.calls import callable_tools
+from conformance.checks.probes.observed import Seen, levels_of, seen
+from conformance.checks.probes.outcome import INVALID_PARAMS, answered, expect_refusal, shown
+from conformance.model import Json, Severity
+from conformance.session.eras.stateless import META
+from conformance.session.session import Call
+from conformance.survey.survey import Unavailable
+
+LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")
+"""The most severe first; the last one lets everything through."""
+
+THRESHOLD = "error"
+LOWER = LEVELS[LEVELS.index(THRESHOLD) + 1 :]
+
+FILTER = "logging/level-filter"
+INVALID = "logging/invalid-level-refused"
+SET = "logging/set-level-answered"
+
+
+@probe("logging.levels", SET, INVALID, illegal=True)
+def levels(bench: Bench) -> None:
+    """Each level that there is, one that there is not, and the most talkative one again."""
+    for level in LEVELS:
+        if not _set(bench, level):
+            bench.ledger.block(INVALID, SET)
+            return
+    wrong = bench.session.request("logging/setLevel", {"level": "verbose"}, illegal=True)
+    expect_refusal(bench, INVALID, wrong, codes=(INVALID_PARAMS,), soft=Severity.WARNING)
+    if wrong.error is None and bench.session.alive:
+        _set(bench, LEVELS[-1])
+
+
+def _set(bench: Bench, level: str) -> bool:
+    call = _level(bench, level)
+    if not answered(bench, call, SET):
+        return False
+    if isinstance(call.result, dict):
+        bench.ledger.held(SET)
+        return True
+    bench.ledger.broke(
+        SET,
+        "a level is refused although logging is declared",
+        expected="an empty result",
+        actual=shown(call),
+        frames=call.proof,
+    )
+    return False
+
+
+@probe("logging.filter", FILTER)
+def level_filter(bench: Bench) -> None:
+    """A tool that logs below `error`, called again with the level at `error`."""
+    handshake = bench.session.revision.era == "handshake"
+    if handshake and bench.session.transport.name == "http" and "Mcp-Session-Id" not in bench.session.http_headers:
+        raise Unavailable("without an HTTP session the server has nowhere to keep a level")
+    next(callable_tools(bench))
+    if handshake and not isinstance(_level(bench, LEVELS[-1]).result, dict):
+        bench.ledger.block(FILTER, SET)
+        return
+    talker = _talker(bench, "" if handshake else META + "logLevel")
+    if talker is None:
+        raise Unavailable(f"no tool that may be called logs below the level {THRESHOLD}")
+    meta: Json = {} if handshake else {"_meta": {META + "logLevel": THRESHOLD}}
+    proof = _level(bench, THRESHOLD).proof if handshake else ()
+    bench.session.hear_out()  # so that what was under way has come
+    call = bench.session.request("tools/call", {**talker.params, **meta})
+    bench.session.hear_out()
+    if answered(bench, call, FILTER):
+        lower = [level for level in levels_of(call) if level in LOWER]
+        if lower:
+            bench.ledger.broke(
+                FILTER,
+                f"a tool logs below the level {THRESHOLD}, which was set",
+                expected=f"messages of level {THRESHOLD} and above only",
+                actual=", ".join(dict.fromkeys(lower)),
+                frames=(*proof, call.sent, *call.notifications[:5], *call.answers),
+            )
+        else:
+            bench.ledger.held(FILTER)
+    if handshake and bench.session.alive:
+        _level(bench, LEVELS[-1])
+
+
+def _level(bench: Bench, level: str) -> Call:
+    return bench.session.request("logging/setLevel", {"level": level})
+
+
+def _talker(bench: Bench, asking: str) -> Seen | None:
+    """A call that is known to log below the threshold and is quick."""
+    known = [each for each in seen(bench, asking) if any(level in LOWER for level in each.levels)]
+    return min(known, key=lambda each: each.seconds, default=None)

@@ -1,0 +1,135 @@
+"""How a request of a probe ended, and what to write down when it ended without a response."""
+
+from __future__ import annotations
+
+from conformance.checks.probes import Bench
+from conformance.model import Frame, Json, Severity
+from conformance.session.session import MAY_TAKE_LONG, Call, encode
+
+UNANSWERED = "jsonrpc/every-request-answered-once"
+
+NO_SUCH_METHOD = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+ASKS_URL = -32042
+LACKS_CAPABILITY = -32021
+LACKS_HEADER = -32020
+
+
+def answered(bench: Bench, call: Call, *requirements: str) -> bool:
+    """Whether `call` has a response; if not, what that means for `requirements` is written down.
+
+    Silence where a request was wrong on purpose breaks them. The silence to a good one is the envelope invariant's
+    to judge, and blocks them.
+    """
+    if call.answers:
+        return True
+    status = call.head.status if call.head is not None else None
+    for requirement in requirements:
+        if status is not None and 400 <= status < 500:
+            why = f"{call.method} is refused with HTTP status {status} and no JSON-RPC response"
+            bench.ledger.inconclusive(requirement, why)
+        elif call.redirected:
+            bench.ledger.inconclusive(requirement, f"{call.method}: {call.lost}")
+        elif any(_misdirected(frame, call) for frame in bench.session.since(call.sent.number)):
+            bench.ledger.block(requirement, "jsonrpc/response-id-echoed")
+        elif not bench.session.alive:
+            ended = bench.session.ended
+            bench.ledger.block(requirement, ended.reason if ended else UNANSWERED)
+        elif call.sent.illegal:
+            bench.ledger.broke(
+                requirement,
+                f"{call.method} is not answered",
+                expected="an error",
+                actual=shown(call),
+                frames=call.proof,
+            )
+        elif call.method in MAY_TAKE_LONG and bench.session.alive:
+            bench.ledger.inconclusive(requirement, f"{call.method}: {call.lost}; --timeout gives it longer")
+        else:
+            bench.ledger.block(requirement, UNANSWERED)
+    return False
+
+
+def asked_again(bench: Bench, method: str, params: Json, *requirements: str) -> bool:
+    """Whether that may be asked for; if it did not return before, that is written down for `requirements`."""
+    why = bench.session.patience.features.avoids(method, params)
+    for requirement in requirements if why else ():
+        bench.ledger.inconclusive(requirement, why)
+    return not why
+
+
+def _misdirected(frame: Frame, call: Call) -> bool:
+    """Whether the answer came with the call's id in another JSON type."""
+    message = frame.message
+    if frame.origin == "us" or not isinstance(message, dict) or "method" in message:
+        return False
+    return message.get("id") is not None and str(message["id"]) == str(call.id)
+
+
+def succeeded(call: Call) -> bool:
+    """Whether the answer is a result that does not say that a tool failed."""
+    return isinstance(call.result, dict) and call.result.get("isError") is not True
+
+
+def complete(call: Call) -> bool:
+    """Whether the answer is a final result: no request for input and no task."""
+    result = call.result
+    if not isinstance(result, dict):
+        return False
+    return result.get("resultType", "complete") == "complete" and "task" not in result
+
+
+def code_of(call: Call) -> Json:
+    """The code of the error response, None if there is none."""
+    return call.error.get("code") if isinstance(call.error, dict) else None
+
+
+def shown(call: Call) -> str:
+    """What came of `call`, for people; shortened."""
+    if call.answers:
+        text = encode(call.response).decode("utf-8", "replace")
+        return text if len(text) <= 300 else text[:300] + "…"
+    return call.lost or "no response"
+
+
+def stray(frame: Frame, sentinel: Call) -> bool:
+    """Whether the target sent a response here that is not the sentinel's."""
+    message = frame.message
+    if frame.origin == "us" or not isinstance(message, dict) or "method" in message:
+        return False
+    # The sentinel's own answer, its id in another type, is no answer to anything else.
+    return bool(str(message.get("id")) != str(sentinel.id)) and all(frame.number != a.number for a in sentinel.answers)
+
+
+def answers_frame(frame: Frame, sentinel: Call, *ids: Json) -> bool:
+    """Whether a response can only be meant for a frame without a legible id, or with one of `ids`."""
+    if not stray(frame, sentinel) or not frame.message.keys() & {"result", "error"}:
+        return False
+    identifier = frame.message.get("id")
+    return identifier is None or str(identifier) in map(str, ids)
+
+
+def expect_refusal(bench: Bench, requirement: str, call: Call, *, codes: tuple[int, ...], soft: Severity) -> None:
+    """`call` must be refused: success breaks `requirement`, and so does a code not in `codes`, at most as `soft`."""
+    if not answered(bench, call, requirement):
+        return
+    if call.error is None:
+        bench.ledger.broke(
+            requirement,
+            f"{call.method} succeeds where it has to be refused",
+            expected=f"error {codes[0]}",
+            actual=shown(call),
+            frames=call.proof,
+        )
+    elif codes and code_of(call) not in codes:
+        bench.ledger.broke(
+            requirement,
+            f"{call.method} is refused with another code",
+            expected=f"error {codes[0]}",
+            actual=shown(call),
+            frames=call.proof,
+            ceiling=soft,
+        )
+    else:
+        bench.ledger.held(requirement)

@@ -1,0 +1,48 @@
+"""What checks each requirement: invariants, cases, probes, campaigns."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from conformance.catalogue.cases import Case, load_cases
+from conformance.catalogue.requirements import load
+from conformance.checks.fuzz import CAMPAIGNS
+from conformance.checks.invariants import load_invariants
+from conformance.checks.probes import Probe, load_probes
+from conformance.files.places import CASES
+from conformance.survey.survey import PICKS
+
+
+@cache
+def probes() -> dict[str, Probe]:
+    """All probes and campaigns by name."""
+    return {**load_probes(), **CAMPAIGNS}
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """All cases of the suite."""
+    return load_cases(CASES, load(), set(PICKS), probes())
+
+
+@cache
+def judged_by_invariants() -> frozenset[str]:
+    """Ids of the requirements that an invariant may judge."""
+    return frozenset(identifier for each in load_invariants() for identifier in each.requirements)
+
+
+@cache
+def checks() -> dict[str, tuple[str, ...]]:
+    """Requirement id → names of what checks it: "invariant envelope", "case tools/unknown-tool", "probe tools.walk"."""
+    found: dict[str, list[str]] = {}
+    for invariant in load_invariants():
+        for identifier in invariant.requirements:
+            found.setdefault(identifier, []).append(f"invariant {invariant.name}")
+    for case in cases():
+        for identifier in case.requirements:
+            found.setdefault(identifier, []).append(f"case {case.id}")
+        for step in case.steps:
+            if step.kind == "probe":
+                for identifier in step.judges:
+                    found[identifier].append(f"probe {step.probe}")
+    return {identifier: tuple(dict.fromkeys(names)) for identifier, names in found.items()}

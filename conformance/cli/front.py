@@ -1,0 +1,82 @@
+"""From a plan to a run, its reports and an exit status."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from conformance.engine.fleet import Fleet
+from conformance.engine.options import ClientConfig, Plan, UsageError
+from conformance.engine.runner import Runner
+from conformance.engine.supervision import Engine, Supervisor
+from conformance.engine.verdicts import EXIT_UNTESTED
+from conformance.reporters import Reporter, to_file
+from conformance.reporters.delivery import TERMINAL, Delivery
+from conformance.reporters.words import lines, visible
+from conformance.settings.settings import WrongUse
+from conformance.system import interrupts
+from conformance.system.standard_streams import say
+from conformance.target.mask import Mask
+from conformance.transports.stdio import StdioTransport
+
+
+def carry_out(plan: Plan, ahead: StdioTransport | None = None) -> int:
+    """Run, and report to everybody who is to know; the exit status. `ahead` is the target, if it was started already.
+
+    Interrupted, it ends the servers and reports what was learned. Raises WrongUse.
+    """
+    from conformance.reporters.terminal import TerminalReporter
+
+    paths = [path.resolve() for path in plan.files.values()]
+    if len(set(paths)) < len(paths):
+        raise WrongUse("two reports cannot go to the same file")
+    interrupts.settle(False)
+    engine = _engine(plan, ahead)
+    mask = Mask(plan.target.secrets)
+    with contextlib.closing(Delivery(mask)) as delivery:
+        for kind, path in plan.files.items():
+            try:
+                delivery.add(f"--{kind}: {path}", to_file(kind, path, plan.options.fail_on))
+            except OSError as error:
+                raise WrongUse(f"--{kind}: {path} cannot be written: {error.strerror}") from None
+        if plan.save_cases is not None:
+            delivery.add(f"--save-cases: {plan.save_cases}", _found_cases(plan.save_cases))
+        delivery.add(TERMINAL, TerminalReporter(plan.verbose))
+        try:
+            return _report(engine, delivery, mask, plan.options.time_limit)
+        except UsageError as error:
+            raise WrongUse(mask.text(visible(str(error)))) from None
+
+
+def _engine(plan: Plan, ahead: StdioTransport | None) -> Engine:
+    target = plan.target
+    try:
+        return Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options, ahead)
+    except UsageError as error:
+        raise WrongUse(str(error)) from None
+
+
+def _found_cases(folder: Path) -> Reporter:
+    from conformance.reporters.found_cases import FoundCases, Occupied
+
+    try:
+        return FoundCases(folder)
+    except Occupied as error:
+        raise WrongUse(f"--save-cases: {error}") from None
+    except OSError as error:
+        raise WrongUse(f"--save-cases: {folder} cannot be written: {error.strerror}") from None
+
+
+def _report(engine: Engine, delivery: Delivery, mask: Mask, limit: float) -> int:
+    """Run the engine and have all reports written; the exit status. Raises UsageError."""
+    with Supervisor(engine, limit) as supervisor:
+        report = supervisor.run(delivery.tell)
+        with supervisor.last_words():
+            report = delivery.finish(report)
+        for sentence in delivery.lost:
+            say(sentence)
+        bugs = [*supervisor.bugs, *delivery.bugs]
+        for bug in bugs:
+            say(f"this is a bug of mcp-conform, not of the server: please report it\n{lines(mask.text(bug))}")
+        interrupts.settle()
+    return EXIT_UNTESTED if bugs else report.exit

@@ -1,0 +1,225 @@
+"""Confirm: what failed is put to the test again on fresh servers, alone, and if need be with all that came before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from conformance.catalogue.cases import Case
+from conformance.catalogue.selection import Selection
+from conformance.checks.ledger import Ledger
+from conformance.engine.detection import judge_refusal
+from conformance.engine.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
+from conformance.engine.verdicts import severity_of
+from conformance.model import Finding, Kind, Limits, Requirement, Severity
+from conformance.session.features import HUNG
+from conformance.session.session import NotSpoken
+from conformance.transports import StartError
+
+TRIES = 5
+"""Times that what did not come back alone is played with all that came before it."""
+ENOUGH = 2
+"""Times of these that it has to show itself."""
+LONGER = 3
+"""So many times as long as it took a server that does not open to show what was found, that is waited for again."""
+UNANSWERED = " is not answered"
+SECONDS = 30.0
+"""After that no further try is begun; what has not shown itself by then fails nobody."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A finding that did not come back alone, the cases that led to it, and how often these have shown it again."""
+
+    finding: Finding
+    history: tuple[str, ...]
+    shown: int = 0
+
+    def settle(self, ledger: Ledger, tries: int) -> None:
+        """Write down what came of that many tries."""
+        case = self.finding.case
+        after = tuple(each for each in self.history if each != case)
+        # The run has shown it. That the case alone has not is one of the tries, unless it is said to take more.
+        before = 2 if not after or _lost(self.finding) else 1
+        ledger.settle(self.finding, after, (1 + self.shown, before + tries), shown=self.shown >= ENOUGH)
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Makes the jobs that put findings to the test again: each case alone, or all `together` on one server.
+
+    Cases that show nothing but advice share one in any case.
+
+    With `surveys` whatever is found outside of the cases takes a survey to show. Of the cases that show findings of one
+    kind the first is played, whose finding is reported, and the next one only if it does not show it again: so `jobs`
+    is to be asked until there are none. Then `replays` is asked, once.
+    """
+
+    workshop: Workshop
+    selection: Selection
+    together: bool
+    surveys: bool
+    requirements: Mapping[str, Requirement]
+    played: set[tuple[str, str]] = field(default_factory=set)
+    """Revision and case."""
+
+    def needed(self, state: State) -> int:
+        """How many processes `jobs` would need by now."""
+        return len(self._parts(state))
+
+    def jobs(self, state: State) -> Iterator[Callable[[], object]]:
+        """Each needs a process of its own, and writes down in the ledgers of `state` what came back."""
+        for cases, outside in self._parts(state):
+            self.played.update((state.revision.date, case) for case in (*(case.id for case in cases), *outside))
+            yield self._job(state, cases, outside)
+
+    def replays(self, state: State) -> Iterator[Callable[[], object]]:
+        """Each plays a session again, as far as something in it did not come back alone, and settles what that was."""
+        confirmed = {finding.kind for ledger in state.ledgers for finding in ledger.findings if finding.confirmed}
+        seen: set[Kind] = set()
+        for number, ledger in enumerate(state.ledgers):
+            waiting: list[_Waiting] = []
+            for finding in [finding for finding in ledger.findings if finding.confirmed is False]:
+                if finding.kind in confirmed or finding.kind in seen or _hung(finding):
+                    # Another one tells it, or it has returned: what took long once does not hang.
+                    ledger.findings.remove(finding)
+                    continue
+                seen.add(finding.kind)
+                history = ledger.history(finding.case)
+                if _lost(finding):  # where a race strikes is a matter of chance
+                    history = tuple(case for played in ledger.sessions for case in played)
+                elif finding.case in (OPENING, SURVEY) and number == 0:
+                    history = ()
+                waiting.append(_Waiting(finding, history))
+            while waiting:
+                longest = max((each.history for each in waiting), key=len)
+                within = [each for each in waiting if longest[: len(each.history)] == each.history]
+                waiting = [each for each in waiting if each not in within]
+                yield self._replay(state, ledger, longest, within)
+
+    def _parts(self, state: State) -> list[tuple[tuple[Case, ...], Sequence[str]]]:
+        """What each process has to show again: cases, and what is outside of them."""
+        first = self._first(state)
+        failed = {finding.case for finding in first}
+        cases = tuple(case for case in self.selection.cases if case.id in failed)
+        outside = sorted(failed - {case.id for case in cases})
+        if self.together:
+            return [(cases, outside)] if failed else []
+        # What is no more than advice fails nobody, so that its cases share a server.
+        weighty = {finding.case for finding in first if self._weighs(state, finding)}
+        parts: list[tuple[tuple[Case, ...], Sequence[str]]] = [((case,), ()) for case in cases if case.id in weighty]
+        light = tuple(case for case in cases if case.id not in weighty)
+        return parts + [((), outside)] * bool(outside) + [(light, ())] * bool(light)
+
+    def _weighs(self, state: State, finding: Finding) -> bool:
+        requirement, revision = self.requirements[finding.requirement], state.revision.date
+        return revision in requirement.bases and (
+            severity_of(requirement, revision, finding.ceiling) is not Severity.ADVICE
+        )
+
+    def _first(self, state: State) -> list[Finding]:
+        """Findings that wait for their confirmation, one of a kind."""
+        first: dict[Kind, Finding] = {}
+        for finding in (finding for ledger in state.ledgers for finding in ledger.findings):
+            # A campaign has put its own to the test again.
+            waits = finding.confirmed is None and finding.requirement in self.selection.requirements
+            if waits and (state.revision.date, finding.case) not in self.played:
+                first.setdefault(finding.kind, finding)
+        return list(first.values())
+
+    def _job(self, state: State, cases: tuple[Case, ...], outside: Sequence[str]) -> Callable[[], object]:
+        """Plays cases, and what is `outside` of them: the opening, the survey, the end."""
+
+        def job() -> None:
+            stage = self._opened(state, outside) if outside or self.together else None
+            ledger = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
+            for case in (*(case.id for case in cases), *outside):
+                found = [finding for finding in ledger.findings if finding.case in (case, *SESSION_CASES)]
+                with state.lock:
+                    kinds = {f.kind for mine in state.ledgers for f in mine.findings if f.case == case}
+                    for mine in state.ledgers:
+                        mine.confirm(case, _shown_by(found), kinds)
+
+        return job
+
+    def _replay(
+        self, state: State, ledger: Ledger, history: tuple[str, ...], waiting: list[_Waiting]
+    ) -> Callable[[], object]:
+        """Plays the cases of `history` on fresh servers until all that waits has shown itself often enough, or not."""
+        known = {case.id: case for case in self.selection.cases}
+        cases = tuple(known[case] for case in history if case in known)
+        surveyed = ledger is state.ledgers[0]  # the survey was taken in that session before any case
+
+        def job() -> None:
+            began = time.monotonic()
+            tries = 0
+            while self._worth_trying() and tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
+                if tries and time.monotonic() - began > SECONDS:
+                    break
+                tries += 1
+                stage = self._opened(state, (SURVEY, CLOSING) if surveyed else ()) if surveyed or not cases else None
+                again = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
+                for each in waiting:
+                    each.shown += any(_alike(each.finding, other) for other in again.findings)
+            with state.lock:
+                for each in waiting:
+                    each.settle(ledger, tries)
+
+        return job
+
+    def _worth_trying(self) -> bool:
+        """Whether silence is still waited for: else a session that is played again would only be given up."""
+        connections = self.workshop.connections
+        full = connections.limits.answer
+        return not connections.patience.over and connections.patience.hurried(full, stuck=False) == full
+
+    def _opened(self, state: State, outside: Sequence[str]) -> Stage | None:
+        try:
+            stage = self.workshop.stage(state.revision, {}, Ledger(), own_process=True)
+        except StartError:
+            return None
+        stage.hurried = self.together and CLOSING not in outside
+        if state.blocked_by:
+            stage.session.limits = _no_longer(stage.session.limits, state)
+        try:
+            stage.open()
+            if SURVEY in outside or self.surveys:
+                self.workshop.survey(state, stage)
+        except NotSpoken as refusal:
+            judged = judge_refusal(stage, refusal)
+            stage.close()
+            if judged is not None:
+                stage.ledger.keep(judged)
+        return stage
+
+
+def _alike(finding: Finding, other: Finding) -> bool:
+    """Whether both tell the same. Which request a server leaves unanswered when it dies is a matter of chance."""
+    lost = _lost(finding) and _lost(other)
+    return finding.requirement == other.requirement and (lost or finding.message == other.message)
+
+
+def _no_longer(limits: Limits, state: State) -> Limits:
+    """A server that did not open is waited for so long that it can show again what it has shown, and no longer."""
+    shown = max((f.frames[-1].at for ledger in state.ledgers for f in ledger.findings if f.frames), default=0.0)
+    return replace(limits, start=min(limits.start, limits.answer + LONGER * shown))
+
+
+def _shown_by(found: Sequence[Finding]) -> Callable[[Finding], bool]:
+    """Which findings have come back in what was `found`. Each feature that does not return stands for itself."""
+    requirements = {finding.requirement for finding in found if not _hung(finding)}
+    kinds = {finding.kind for finding in found}
+    return lambda finding: finding.kind in kinds if _hung(finding) else finding.requirement in requirements
+
+
+def _hung(finding: Finding) -> bool:
+    return finding.message.endswith(HUNG)
+
+
+def _lost(finding: Finding) -> bool:
+    return finding.message.endswith(UNANSWERED)
+
+
+def _tell_nobody(case: str, outcome: str, seconds: float) -> None:
+    """Confirmation is not news."""

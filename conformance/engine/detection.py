@@ -1,0 +1,377 @@
+"""Which revisions does the target speak? Found out on a fresh process for each, as the compatibility rules say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future, wait
+from dataclasses import dataclass, replace
+
+from conformance.catalogue.patterns import shorten
+from conformance.checks.ledger import Ledger
+from conformance.engine.units import OPENING, Stage
+from conformance.model import Finding, Limits, Severity
+from conformance.revisions import ALL, BY_DATE, HANDSHAKE, NEWEST, STATELESS, Revision, named_version, standing
+from conformance.session.messages import parse
+from conformance.session.session import Call, NotSpoken
+from conformance.target.process import ending
+from conformance.transports import StartError
+
+PATIENCE = 5.0
+"""Seconds that a server which has answered in one era is given for its first answer in the other."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try to open a session in a revision.
+
+    `stage` is open if `spoken`. `silent` means that no answer of any kind came, and `lost` why. `fatal` means that
+    the target could not be started. `judged` are the requirements of which something may be said although the revision
+    is not spoken; None stands for all.
+    """
+
+    revision: Revision
+    stage: Stage | None
+    spoken: bool = False
+    reason: str = ""
+    offered: str = ""
+    silent: bool = False
+    fatal: bool = False
+    lost: str = ""
+    call: Call | None = None
+    seconds: float = 0.0
+    judged: frozenset[str] | None = None
+
+
+FRAMING = 1.0
+"""Seconds in which a silent server may show that it speaks with Content-Length headers."""
+
+COUNTEROFFERED = "versioning/unsupported-version-counteroffered"
+IMPLEMENTED = "discovery/discover-implemented"
+LISTS_VERSION = "discovery/discover-lists-version-used"
+OF_BYTES = frozenset(
+    ("transport-stdio/stdout-only-messages", "transport-stdio/no-embedded-newlines", "jsonrpc/messages-utf8")
+)
+"""The same in every revision, so that they can be judged before one is agreed on."""
+OF_DISCOVER = frozenset((IMPLEMENTED, LISTS_VERSION, "discovery/discover-result-shape"))
+
+HELD_BACK = "the answer came when stdin was closed, and not before"
+
+Begin = Callable[[Revision], Stage]
+
+
+def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
+    """Try to open a session in `revision` on a fresh stage."""
+    try:
+        stage = begin(revision)
+    except StartError as reason:
+        return Attempt(revision, None, reason=str(reason), silent=True, fatal=True)
+    stage.session.limits = limits
+    try:
+        took = stage.open()
+    except NotSpoken as reason:
+        call = reason.call
+        silent = call is None or (not (call.answers or call.unread) and (call.head is None or call.head.status is None))
+        judged = judge_refusal(stage, reason)
+        lost = call.lost + _circumstances(stage) if silent and call is not None else ""
+        why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
+        return Attempt(
+            revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost, call=call, judged=judged
+        )
+    transport = stage.session.transport
+    # A target that was started ahead may have been ready long before it was asked.
+    seconds = min(time.monotonic() - transport.began, took + transport.worked())
+    return Attempt(revision, stage, spoken=True, seconds=seconds)
+
+
+def judge_refusal(stage: Stage, refusal: NotSpoken) -> frozenset[str] | None:
+    """Write down what a failed opening says of the server itself; of which requirements that may be, None for all.
+
+    A revision is spoken only if the server says so. Of one that it does not speak nothing is judged but that.
+    """
+    call, offered = refusal.call, refusal.offered
+    if call is None:
+        return None
+    call.excused = True  # a server that does not open cannot be tested; that is no finding
+    if stage.session.revision.era == "stateless":
+        modern = _modern_without_discover(stage, call) or _modern_without_version(stage, call)
+        return OF_BYTES | OF_DISCOVER if modern else OF_BYTES
+    if not offered or standing(offered) == "known":
+        return None
+    if standing(offered) != "later":
+        stage.ledger.broke(
+            COUNTEROFFERED,
+            f"the server answers with {named_version(offered)}",
+            expected="the requested version, or another one that the server supports: the date of a revision",
+            actual=offered,
+            frames=call.proof,
+            # A draft that was never published may have had a date of its own.
+            ceiling=Severity.WARNING if standing(offered) == "unpublished" else None,
+        )
+    return frozenset((COUNTEROFFERED,))
+
+
+def _modern_without_discover(stage: Stage, refused: Call) -> bool:
+    """A server that refuses server/discover and serves another request of the stateless era lacks what it must have."""
+    if refused.error is None:
+        return False
+    try:
+        call = stage.session.request("tools/list")
+    except NotSpoken:  # its answer is too large to be read
+        return False
+    call.excused = True
+    if not _is_modern(call):
+        return False
+    stage.ledger.broke(
+        IMPLEMENTED,
+        "server/discover is refused by a server that serves other requests of the stateless era",
+        expected="a result",
+        actual=shorten(refused.error),
+        frames=(*refused.proof, *call.proof),
+    )
+    return True
+
+
+def _modern_without_version(stage: Stage, call: Call) -> bool:
+    """A result of the stateless era that names no version under which it could have been given."""
+    versions = call.result.get("supportedVersions") if isinstance(call.result, dict) else None
+    known = isinstance(versions, list) and any(each in BY_DATE for each in versions if isinstance(each, str))
+    if not _is_modern(call) or known:
+        return False  # one that names only versions of the other era says that it is of that era
+    stage.ledger.broke(
+        LISTS_VERSION,
+        "supportedVersions lacks the version under which it was sent",
+        expected=f"a list with {stage.session.revision.date}",
+        actual=shorten(versions),
+        frames=call.proof,
+    )
+    return True
+
+
+def _is_modern(call: Call) -> bool:
+    return isinstance(call.result, dict) and isinstance(call.result.get("resultType"), str)
+
+
+def judge_offers(failed: Iterable[Attempt]) -> None:
+    """No version at all was echoed, not even one that the server itself had offered."""
+    answered = {attempt.revision.date: attempt for attempt in failed if attempt.offered and attempt.stage is not None}
+    for first in answered.values():
+        second = answered.get(first.offered)
+        if second is None or second.call is None or first.call is None or second.stage is None:
+            continue
+        second.stage.ledger.found(
+            Finding(
+                "versioning/supported-version-echoed",
+                OPENING,
+                "the server answers no version by itself, not even one that it offers",
+                f"{first.offered}, which it offered before",
+                second.offered,
+                second.call.proof,
+                confirmed=True,  # two servers have shown it
+            )
+        )
+        return
+
+
+def _circumstances(stage: Stage) -> str:
+    """What else can be said about a server that does not answer its opening request."""
+    session = stage.session
+    if not session.alive or session.transport.name != "stdio":
+        return ""
+    heard = _heard(stage)
+    begun = session.transport.unfinished()
+    if begun and not heard and isinstance(parse(begun)[0], dict):
+        return "; it wrote a whole message without a newline at its end"
+    if begun:
+        return f"; it began a line and did not end it: {begun[:100].decode('utf-8', 'backslashreplace')}"
+    said = ending(session.transport.stderr())
+    if not heard and _reads_content_length(stage):
+        return (
+            "; it wants Content-Length headers, as the Language Server Protocol does: MCP frames messages by newlines"
+        )
+    return f"; its stderr ends with: {said}" if said else "; its stderr is empty"
+
+
+def _heard(stage: Stage) -> bool:
+    return any(frame.origin == "target" for frame in stage.session.trace)
+
+
+def _reads_content_length(stage: Stage) -> bool:
+    """Whether the server, silent to lines, answers a ping that is framed by headers."""
+    session = stage.session
+    session.unwatch()  # what comes of it is a hint, no finding
+    start = session.position
+    body = b'{"jsonrpc":"2.0","id":"framed","method":"ping"}'
+    session.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    session.listen(FRAMING)
+    heard = b"\n".join(frame.data for frame in session.since(start) if frame.origin == "target")
+    return b"content-length:" in heard.lower()
+
+
+def attempts(
+    wanted: tuple[str, ...], transport: str, begin: Begin, limits: Limits, pool: Executor
+) -> Iterator[Attempt]:
+    """One attempt for each candidate, as they end; those that are spoken and not `wanted` are among them.
+
+    `wanted` is as in Options. A server that is silent to both eras is not asked again.
+    """
+    candidates = [r for r in BY_DATE.values() if transport in r.transports]
+    if wanted and wanted not in ((NEWEST,), (ALL,)):
+        candidates = [r for r in candidates if r.date in wanted]
+        yield from _first_then_rest(candidates, begin, limits, pool)
+        return
+    newest = max((r for r in HANDSHAKE if transport in r.transports), key=lambda r: r.date)
+    opening = pool.submit(attempt, newest, begin, limits)
+    # Two eras are waited for at the same time, if the first is.
+    done, _ = wait([opening], timeout=PATIENCE)
+    ahead = {} if done else {r.date: pool.submit(attempt, r, begin, limits) for r in STATELESS}
+    first = opening.result()
+    if first.fatal:
+        for job in ahead.values():
+            discard(job.result())
+        yield first
+        return
+    other_limits = limits
+    if not first.silent:
+        other_limits = replace(limits, start=min(limits.start, PATIENCE + 3 * first.seconds))
+    if wanted == (NEWEST,):
+        yield from _newest(first, begin, (other_limits, limits), ahead)
+        return
+    older = [r for r in candidates if r.era == "handshake" and r is not newest]
+    jobs = list(ahead.values()) or [pool.submit(attempt, r, begin, other_limits) for r in STATELESS]
+    if first.silent:
+        others = [job.result() for job in jobs]
+        first = _once_more(first, others, begin, limits)
+        yield first
+        yield from others
+        jobs = []
+    else:
+        yield first
+    if wanted == (ALL,):
+        rest = older
+    elif first.offered in BY_DATE:
+        rest = [r for r in older if r.date == first.offered]
+    else:
+        rest = [] if first.spoken else older
+    yield from (job.result() for job in jobs)
+    more = [pool.submit(attempt, r, begin, limits) for r in rest if not first.silent]
+    ended = sorted((job.result() for job in more), key=lambda tried: tried.revision.date)
+    spoken = [tried for tried in ended if tried.spoken]
+    for tried in ended:
+        if wanted != (ALL,) and tried in spoken[:-1]:
+            discard(tried)
+        else:
+            yield tried
+
+
+def _once_more(silent: Attempt, others: Iterable[Attempt], begin: Begin, limits: Limits) -> Attempt:
+    """The handshake once more, if the server has answered meanwhile: the first start of a package may take long."""
+    answered = [tried for tried in others if not tried.silent]
+    if not answered:
+        return silent
+    again = attempt(silent.revision, begin, replace(limits, start=min(limits.start, PATIENCE)))
+    if again.silent:
+        discard(again)
+        return silent
+    discard(silent)
+    return again
+
+
+def _first_then_rest(candidates: Iterable[Revision], begin: Begin, limits: Limits, pool: Executor) -> Iterator[Attempt]:
+    candidates = list(candidates)
+    if not candidates:
+        return
+    first = attempt(candidates[-1], begin, limits)
+    yield first
+    if first.fatal:
+        return
+    rest = candidates[:-1]
+    if not first.spoken and first.offered in BY_DATE and BY_DATE[first.offered] not in rest:
+        rest.append(BY_DATE[first.offered])  # is at least its own offer echoed?
+    for job in [pool.submit(attempt, r, begin, limits) for r in rest]:
+        yield job.result()
+
+
+def _newest(
+    first: Attempt, begin: Begin, limits: tuple[Limits, Limits], ahead: Mapping[str, Future[Attempt]]
+) -> Iterator[Attempt]:
+    """The newest revision spoken, or why there is none; `ahead` are attempts that have begun already."""
+    for revision in STATELESS:
+        modern = ahead[revision.date].result() if revision.date in ahead else attempt(revision, begin, limits[0])
+        if modern.spoken:
+            discard(first)
+            yield modern
+            return
+        if first.silent:
+            first = _once_more(first, (modern,), begin, limits[1])
+        if first.spoken:
+            discard(modern)
+            yield first
+            return
+        yield modern
+    yield first
+    if first.offered in BY_DATE:
+        yield attempt(BY_DATE[first.offered], begin, limits[1])
+
+
+def discard(failed: Attempt, begin: Begin | None = None) -> Ledger:
+    """Close the attempt's session; what its invariants wrote down.
+
+    With `begin`, a server whose answer came only now, at the end, is started again to see whether that is why.
+    """
+    if failed.stage is None:
+        return Ledger()
+    failed.stage.close()
+    if failed.judged is not None:
+        failed.stage.ledger.keep(failed.judged)
+    call = failed.call
+    if begin is not None and failed.silent and call is not None and call.answers and _holds_back(failed, call, begin):
+        failed.lost = f"{call.lost}; {HELD_BACK}"
+        failed.reason = f"{call.method} is not answered: {failed.lost}"
+    return failed.stage.ledger
+
+
+def _holds_back(failed: Attempt, call: Call, begin: Begin) -> bool:
+    """Whether a server answers only when its input is closed, however long it is given before.
+
+    A server that starts slowly, or did so the first time only, does not pass for one: with its input closed at once
+    it shows how long it needs; the next time it is given three times as long with its input open.
+    """
+    began = time.monotonic()
+    if failed.stage is None or failed.stage.session.transport.name != "stdio":
+        return False
+    return _answers_at_end(failed, call, begin, 0.0) and _answers_at_end(
+        failed, call, begin, FRAMING + 3 * (time.monotonic() - began)
+    )
+
+
+def _answers_at_end(failed: Attempt, asked: Call, begin: Begin, patience: float) -> bool:
+    """Whether a fresh server is silent for `patience` seconds and answers once its input is closed."""
+    try:
+        stage = begin(failed.revision)
+    except StartError:
+        return False
+    session = stage.session
+    session.unwatch()
+    call = session.send(asked.method, asked.params)
+    session.listen(patience, until=lambda: call.done)
+    early = call.done or session.transport.unfinished() or _heard(stage)
+    stage.close()
+    return bool(call.answers) and not early
+
+
+def untestable(failed: list[Attempt]) -> str:
+    """Why no session could be opened in any revision; one line."""
+    if not failed:
+        return "no revision of the specification was selected that this transport carries"
+    fatal = next((tried for tried in failed if tried.fatal), None)
+    if fatal is not None:
+        return fatal.reason
+    misnamed = next((tried for tried in failed if tried.judged == frozenset((COUNTEROFFERED,))), None)
+    if misnamed is not None:
+        return misnamed.reason
+    if len(failed) > 1 and all(tried.silent for tried in failed):
+        return f"the server answers neither initialize nor server/discover: {failed[0].lost}"
+    if len({tried.reason for tried in failed}) == 1:
+        return failed[0].reason
+    return "; ".join(f"{tried.revision.date}: {tried.reason}" for tried in failed[:2])

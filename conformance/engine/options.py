@@ -1,0 +1,102 @@
+"""What the user chose, as the engine takes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from conformance.model import Fuzzing, Limits, Severity, Target
+from conformance.session.answers import Given
+from conformance.survey.survey import CallPolicy, Samples
+
+if TYPE_CHECKING:
+    from conformance.engine.own import Own
+
+
+class UsageError(Exception):
+    """The user asked for something that cannot be; one line."""
+
+
+FailOn = Literal["violation", "warning", "advice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A tool or prompt that the user named, and where; a target that has none of that name is told so."""
+
+    kind: Literal["tool", "prompt"]
+    name: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user chose. `revisions` are dates, or `("newest",)` for the newest that the target speaks, or `("all",)`
+    for all of them; empty means the newest of each era.
+
+    `samples` and `answers` are what is tried and answered where the user knows better than the suite. `softened` are
+    requirements that shall weigh less. `own` is what the user asks beside the specification. `named_by` are the words
+    of the command line that name the target, if a file describes it; `given` are the names of the environment and the
+    headers that the command line gives beside the file. `shared` means that the same options are for
+    several targets: a tool that one of them lacks another may have. `quick` leaves out what one session cannot
+    tell at once. `time_limit` is in seconds, for all targets together.
+    """
+
+    revisions: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ()
+    policy: CallPolicy = field(default_factory=CallPolicy)
+    limits: Limits = field(default_factory=Limits)
+    jobs: int = 6
+    fail_on: FailOn = "violation"
+    trace: bool = False
+    confirm: bool = True
+    samples: Samples = field(default_factory=Samples)
+    mentions: tuple[Mention, ...] = ()
+    answers: Given = field(default_factory=Given)
+    softened: Mapping[str, Severity] = field(default_factory=dict)
+    own: Own | None = None
+    fuzzing: Fuzzing = field(default_factory=Fuzzing)
+    quick: bool = False
+    named_by: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset()
+    shared: bool = False
+    time_limit: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredServer:
+    """A server of a client configuration. `problem` says why it cannot be tested, "" if it can."""
+
+    name: str
+    target: Target
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfig:
+    """The servers of a client configuration that are to be tested, in the order of the file; what there is to note."""
+
+    path: str
+    servers: tuple[ConfiguredServer, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """What no report may show: value → name of the variable that stands for it."""
+        return {value: name for server in self.servers for value, name in server.target.secrets.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be tested, how, and what is to be written: kind of report → file, and the folder for cases found."""
+
+    target: Target | ClientConfig
+    options: Options
+    files: Mapping[str, Path]
+    verbose: bool = False
+    save_cases: Path | None = None

@@ -1,0 +1,57 @@
+"""Which cases are played in a run, and which of them share a session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from conformance.catalogue.cases import Case
+from conformance.engine.units import State
+from conformance.revisions import holds
+
+
+def concerns(case: Case, state: State) -> bool:
+    """Whether the case is about the run's revision, era and transport."""
+    return (
+        holds(state.revision.date, case.since, case.until)
+        and (not case.eras or state.revision.era in case.eras)
+        and (not case.transports or state.transport in case.transports)
+    )
+
+
+def claimed(case: Case, state: State) -> bool:
+    """Whether the server declared all that the case requires."""
+    survey = state.survey
+    return survey is not None and all(
+        any(survey.declares(capability) for capability in alternatives) for alternatives in case.requires
+    )
+
+
+def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
+    """Units of cases: first those that share the main session, then those of one lane and the same client, and lone
+    ones; in the order of how long they take, since what takes longest must begin first.
+
+    Cases that the server makes no claim for are left out, with the reason in the ledger.
+    """
+    groups: dict[tuple[str, str], list[Case]] = {("", "{}"): []}
+    lone: list[tuple[Case, ...]] = []
+    for case in cases:
+        if not concerns(case, state):
+            continue
+        if not claimed(case, state):
+            lacking = " and ".join(" or ".join(alternatives) for alternatives in case.requires)
+            for requirement in case.requirements:
+                state.ledgers[0].not_applicable(requirement, f"the server does not declare {lacking}")
+        elif case.shares or case.lane:
+            groups.setdefault((case.lane, json.dumps(case.client, sort_keys=True)), []).append(case)
+        else:
+            lone.append((case,))
+    # What is said after something illegal is judged less strictly, so that comes last.
+    main, *lanes = (tuple(sorted(each, key=_turn)) for each in groups.values())
+    others = [*lanes, *lone]
+    return [main, *sorted(others, key=lambda unit: -sum(1 + case.waits for case in unit))]
+
+
+def _turn(case: Case) -> tuple[bool, bool, bool]:
+    """What opens the session itself comes first, then what wants a process on which nothing has happened yet."""
+    return case.open, case.harmful or case.isolation != "process", case.illegal

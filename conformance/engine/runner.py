@@ -1,0 +1,372 @@
+"""The engine: plan → run → confirm. A generator of events; the only one."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from conformance.catalogue.cases import Case
+from conformance.catalogue.mistakes import of_problem
+from conformance.catalogue.requirements import load, near
+from conformance.catalogue.selection import Selection, SelectionError, quick, select, without_campaigns
+from conformance.checks.invariants import load_invariants
+from conformance.checks.ledger import Ledger
+from conformance.checks.profiles import rules as profiles
+from conformance.checks.registry import cases, judged_by_invariants, probes
+from conformance.engine import events
+from conformance.engine.conclusion import Conclusion
+from conformance.engine.confirmation import Confirmation
+from conformance.engine.connections import Connections
+from conformance.engine.detection import Attempt, attempts, discard, judge_offers, untestable
+from conformance.engine.options import Options, UsageError
+from conformance.engine.own import Own
+from conformance.engine.plan import plan
+from conformance.engine.time_limit import TimeLimit
+from conformance.engine.tracing import Tracer
+from conformance.engine.units import SESSION_CASES, Stage, State, Workshop
+from conformance.engine.verdicts import counts, exit_status
+from conformance.model import Kind, Report, Target
+from conformance.revisions import ALL, BY_DATE, CHOICES, NEWEST, Revision
+from conformance.session.session import Session
+from conformance.survey.survey import CallPolicy, Survey
+from conformance.target.process import LEFT_BEHIND
+from conformance.transports.stdio import StdioTransport
+
+INTERRUPTED = "the run was interrupted"
+
+
+class Runner:
+    """Tests one target. `run` yields events to the end; `report` may be asked at any time, also after an interrupt."""
+
+    def __init__(
+        self, target: Target, options: Options, ahead: StdioTransport | None = None, limit: TimeLimit | None = None
+    ) -> None:
+        """`ahead` is the target, if it was started already; `limit` one that is for several. Raises UsageError."""
+        unknown = [d for d in options.revisions if d not in CHOICES]
+        if unknown:
+            raise UsageError(f"unknown revision {unknown[0]}; there are {', '.join(CHOICES)}")
+        if len(options.revisions) > 1 and (whole := {NEWEST, ALL} & set(options.revisions)):
+            raise UsageError(f"revision {min(whole)} and others cannot be asked for together")
+        self.target = target
+        self.options = options
+        try:
+            rules = profiles.chosen(options.profiles)
+        except profiles.UnknownProfile as error:
+            raise UsageError(f"--profile: {error}") from None
+        self._advice = profiles.requirements(rules)
+        own = options.own or Own()
+        self.requirements = {**load(), **self._advice, **own.requirements}
+        self.cases = (*cases(), *own.cases)
+        self._limit = limit or TimeLimit(options.time_limit)
+        self._notes: list[str] = []
+        self._untried: tuple[str, ...] = ()
+        self.selection = self._select()
+        self._began = time.monotonic()
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._states: list[State] = []
+        self._ahead = 0
+        self._problem = ""
+        self._complete = False
+        self._stopped = False
+        self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
+        self._connections = Connections(target, options.limits, options.jobs, self._watch if options.trace else None)
+        self._connections.begin_with(ahead)
+        self._connections.answers = options.answers
+        self._workshop = Workshop(self._connections, load_invariants(), probes(), rules, self._limit)
+        self._conclusion = Conclusion(target, self.selection, self.requirements, self._advice, own.requirements)
+        self._confirmation = Confirmation(
+            self._workshop, self.selection, options.quick, bool(self._advice), self.requirements
+        )
+
+    # -- the straight line
+
+    def run(self) -> Generator[events.Event, None, None]:
+        """Everything, in order. Whatever happens, no process is left behind when it ends or is closed."""
+        yield events.Started(self.target)
+        yield from map(events.Noted, self._notes)
+        pool = ThreadPoolExecutor(self.options.jobs, thread_name_prefix="mcp-conform")
+        limit = self._limit
+        limit.begin()
+        try:
+            with limit.ending(self.stop):
+                yield from self._detect(pool)
+                yield from self._test(pool)
+                if over := self._connections.patience.over:
+                    yield self._noted(f"not every case was played to its end: {over}")
+                if self.options.confirm:
+                    yield from self._confirm(pool)
+            self._complete = not self._stopped and not limit.reached
+        finally:
+            if not self._complete:
+                self._seal()
+            self._connections.close(hurry=not self._complete)
+            pool.shutdown(cancel_futures=True)
+        found = {finding.message for state in self._states for ledger in state.ledgers for finding in ledger.findings}
+        if (left := self._connections.left_behind()) and LEFT_BEHIND not in found:
+            yield self._noted(left)
+        yield events.Finished(self.report())
+
+    def _noted(self, note: str) -> events.Noted:
+        self._notes.append(note)
+        return events.Noted(note)
+
+    def stop(self) -> None:
+        """Have the run end early: nothing is written down any more, and the servers are ended under their sessions.
+
+        To be called from another thread than the one that iterates over `run`.
+        """
+        self._stopped = True
+        self._seal()
+        self._connections.close(hurry=True)
+
+    def _seal(self) -> None:
+        """The run is cut short: servers are about to be ended under their sessions, which is no fault of theirs."""
+        self._connections.refuse()
+        for state in self._states:
+            with state.lock:
+                for ledger in state.ledgers:
+                    ledger.sealed = True
+
+    def report(self) -> Report:
+        """What has been learned so far."""
+        from conformance import __version__
+
+        cut = self._limit.reason if self._limit.reached else INTERRUPTED
+        options, cut = self._own_options(), "" if self._complete else cut
+        runs = tuple(self._conclusion.run(state, options, cut) for state in self._states)
+        lost = [reason for state in self._states for reason in state.lost]
+        gone = next((state.gone for state in self._states if state.gone), "")
+        if self._limit.reached:
+            gone = self._limit.reason
+        problem = self._problem or (f"not all could be tested: {gone}" if gone else "")
+        diagnosis, hint = of_problem(problem) if problem else ("", "")
+        report = Report(
+            target=self.target,
+            version=__version__,
+            started=self._started,
+            seconds=time.monotonic() - self._began,
+            complete=self._complete,
+            runs=runs,
+            exit=0,
+            notes=(*self._notes, *([f"{len(lost)} times a case met this: {lost[0]}"] if lost else [])),
+            problem=problem,
+            diagnosis=diagnosis,
+            hint=hint,
+            counts=counts(runs),
+            untried=self._untried,
+            fail_on=self.options.fail_on,
+        )
+        return replace(report, exit=exit_status(report, self.options.fail_on))
+
+    @property
+    def effort(self) -> tuple[int, int]:
+        """Processes started and requests made so far."""
+        return self._connections.started, self._connections.requests
+
+    @property
+    def survey(self) -> Survey | None:
+        """What the target offers in the newest revision that was tested; None if no session could be opened."""
+        return next((state.survey for state in reversed(self._states) if state.survey is not None), None)
+
+    def listed(self, kind: Literal["tool", "prompt"]) -> set[str]:
+        """The names of the tools or prompts that the target lists, over all revisions."""
+        surveys = [state.survey for state in self._states if state.survey is not None]
+        return {str(item.get("name")) for s in surveys for item in (s.tools if kind == "tool" else s.prompts)}
+
+    def spent(self) -> dict[str, float]:
+        """Seconds spent in each case, over all runs; cases of different units overlap in time."""
+        total: dict[str, float] = {}
+        for state in self._states:
+            for case, took in state.seconds.items():
+                total[case] = total.get(case, 0.0) + took
+        return total
+
+    # -- detect
+
+    def _detect(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
+        options = self.options
+        failed: list[Attempt] = []
+        for tried in attempts(options.revisions, self.target.transport, self._begin, options.limits, pool):
+            if tried.spoken and not self._wanted(tried.revision):
+                discard(tried)
+            elif tried.spoken and tried.stage is not None:
+                self._states.append(self._state(tried))
+                session = tried.stage.session
+                yield events.RevisionFound(tried.revision.date, session.transport.name, session.server)
+            elif not self._stopped:
+                failed.append(tried)
+                yield events.RevisionAbsent(tried.revision.date, tried.reason)
+        if self._stopped:
+            return
+        self._states.sort(key=lambda state: state.revision.date)
+        spoken = tuple(state.revision.date for state in self._states)
+        for state in self._states:
+            state.spoken = spoken
+        if self._states:
+            self._connections.adapt(max(state.startup for state in self._states))
+        if not self._states:
+            judge_offers(failed)
+        told: set[Kind] = set()
+        for tried, ledger in zip(failed, pool.map(lambda tried: discard(tried, self._begin), failed), strict=True):
+            if not spoken and {finding.kind for finding in ledger.findings} - told:
+                self._states.append(self._failed_state(tried, ledger))
+                told.update(finding.kind for finding in ledger.findings)
+            self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
+        if spoken and not options.revisions:
+            there = [r.date for r in BY_DATE.values() if self.target.transport in r.transports]
+            self._untried = tuple(date for date in there if date not in {*spoken, *(t.revision.date for t in failed)})
+        insisted = [d for d in options.revisions if d in BY_DATE and d not in spoken]
+        if not spoken:
+            self._problem = untestable(failed)
+        elif insisted:
+            self._problem = f"the server does not speak {', '.join(insisted)}"
+
+    def _wanted(self, revision: Revision) -> bool:
+        wanted = self.options.revisions
+        return set(wanted) <= {NEWEST, ALL} or revision.date in wanted
+
+    def _begin(self, revision: Revision) -> Stage:
+        return self._workshop.stage(revision, {}, Ledger(), own_process=False)
+
+    def _state(self, tried: Attempt) -> State:
+        assert tried.stage is not None
+        session = tried.stage.session
+        state = State(
+            tried.revision,
+            session.transport.name,
+            self.options.policy,
+            self.options.samples,
+            startup=tried.seconds,
+            fuzzing=self.options.fuzzing,
+            server=session.server,
+            main=tried.stage,
+        )
+        state.ledgers.append(tried.stage.ledger)
+        return state
+
+    def _failed_state(self, tried: Attempt, ledger: Ledger) -> State:
+        """A run that never began, but whose opening already broke something."""
+        transport = self.target.transport
+        state = State(tried.revision, transport, CallPolicy(), ledgers=[ledger])
+        state.blocked_by = f"the session could not be opened: {tried.reason}"
+        return state
+
+    # -- run
+
+    def _test(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
+        todo: list[Callable[[], object]] = []
+        total = 0
+        for state in self._states:
+            if state.main is None:
+                continue
+            state.survey = self._workshop.survey(state, state.main)
+            self._look_ahead()
+            yield events.Surveyed(state.revision.date, state.transport, state.server, state.survey)
+            yield from (events.Noted(f"{state.revision.date}: {why}") for why in state.survey.cut)
+            units = plan(self.selection.cases, state)
+            state.planned = tuple(case.id for unit in units for case in unit)
+            total += len(state.planned)
+            for unit in units:
+                todo.append(self._job(state, unit, state.main if unit is units[0] else None))
+            self._connections.expect(len(units) - 1)
+        self._check_mentions()
+        yield events.Planned(total)
+        yield from self._work(pool, todo)
+
+    def _check_mentions(self) -> None:
+        """Raises UsageError for a tool or prompt that the user named and the target does not list in any revision."""
+        for mention in self.options.mentions if self.survey is not None else ():
+            names = self.listed(mention.kind)
+            if mention.name not in names and not self.options.shared:
+                there = f"there are {', '.join(sorted(names)[:10])}" if names else f"it lists no {mention.kind}"
+                hint = near(mention.name, names) or f"; {there}"
+                raise UsageError(f"{mention.where}: the server has no {mention.kind} {mention.name!r}{hint}")
+
+    def _job(self, state: State, unit: tuple[Case, ...], stage: Stage | None) -> Callable[[], object]:
+        def tell(case: str, outcome: str, seconds: float) -> None:
+            self._events.put(events.CaseEnded(state.revision.date, state.transport, case, outcome, seconds))
+
+        def job() -> None:
+            self._workshop.play(state, unit, tell, stage)
+
+        return job
+
+    def _work(self, pool: ThreadPoolExecutor, todo: Iterable[Callable[[], object]]) -> Iterator[events.Event]:
+        jobs = [pool.submit(job) for job in todo]
+        for job in jobs:
+            job.add_done_callback(self._ended)
+        ended = 0
+        while ended < len(jobs):
+            event = self._events.get()
+            if event is None:
+                ended += 1
+            else:
+                if isinstance(event, events.CaseEnded):
+                    self._look_ahead()
+                yield event
+        for job in jobs:
+            job.result()
+
+    def _ended(self, _job: Future[object]) -> None:
+        self._events.put(None)
+
+    # -- confirm
+
+    def _confirm(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
+        """Put what failed to the test again, on fresh servers: each case alone, with --quick all on one.
+
+        What does not come back so is played with all that had been played before it, several times.
+        """
+        again = self._confirmation
+        self._connections.be_patient()
+        while todo := [job for state in self._states for job in again.jobs(state)]:
+            yield events.Confirming(len(todo))
+            self._connections.expect(max(0, len(todo) - self._ahead))
+            self._ahead = 0
+            yield from self._work(pool, todo)
+        if todo := [job for state in self._states for job in again.replays(state)]:
+            yield events.Confirming(len(todo))
+            yield from self._work(pool, todo)
+
+    def _look_ahead(self) -> None:
+        """Have the servers that will confirm started while cases are still played."""
+        if self.options.confirm and not self._confirmation.played:
+            needed = sum(map(self._confirmation.needed, self._states))
+            self._connections.expect(max(0, needed - self._ahead))
+            self._ahead = max(needed, self._ahead)
+
+    # -- inside
+
+    def _own_options(self) -> Options:
+        """The options without what was said about other targets."""
+        if not self.options.shared:
+            return self.options
+        listed = self.listed("tool")
+        return replace(self.options, mentions=tuple(m for m in self.options.mentions if m.name in listed))
+
+    def _select(self) -> Selection:
+        try:
+            selected = select(
+                self.cases,
+                self.requirements,
+                self.options.only,
+                self.options.skip,
+                invariant=judged_by_invariants(),
+                extra=SESSION_CASES,
+            )
+            if self.options.quick:
+                asked = len(selected.requirements)
+                selected = quick(selected, judged_by_invariants())
+                left = asked - len(selected.requirements)
+                self._notes.append(f"--quick left out {left} requirements that one session cannot tell at once")
+            return selected if self.options.fuzzing.examples else without_campaigns(selected)
+        except SelectionError as error:
+            raise UsageError(str(error)) from None
+
+    def _watch(self, session: Session) -> Tracer:
+        return Tracer(session, self._events.put)

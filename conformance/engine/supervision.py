@@ -1,0 +1,180 @@
+"""Runs the engine in a thread of its own, while the main thread minds the signals."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import queue
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from typing import NoReturn, Protocol
+
+from conformance import __version__
+from conformance.engine.events import Event, Finished
+from conformance.engine.options import UsageError
+from conformance.engine.verdicts import EXIT_UNTESTED
+from conformance.model import Report, Target
+from conformance.system import interrupts
+from conformance.system.processes import end_everything
+
+PATIENCE = 1.0
+"""Seconds from the first signal until the servers are killed that have not ended."""
+AFTERMATH = 0.3
+"""Seconds from then until what has been learned is reported, whether the engine has ended or not."""
+LAST = 1.0
+"""Seconds from a signal until the process ends, once the reports are being written: somebody may not read them."""
+
+GRACE = 2.0
+"""Seconds beyond its time limit in which the engine ends by itself."""
+
+GLANCE = 0.1
+"""Seconds between two looks for a signal."""
+
+NOTICE = b"\ninterrupted: ending the servers; interrupt again to kill them\n"
+SHOW_CURSOR = b"\x1b[?25h"
+LEFT_AT_ONCE = 130
+
+SIGNAL, OVER, TIME = "signal", "over", "time"
+
+
+class Engine(Protocol):
+    """What is supervised: a Runner or a Fleet."""
+
+    def run(self) -> Iterator[Event]:
+        """Everything, event by event; the last one is Finished."""
+
+    def report(self) -> Report:
+        """What has been learned so far."""
+
+    def stop(self) -> None:
+        """End the servers and begin nothing more. Called from another thread; may take as long as a server does."""
+
+
+class Supervisor:
+    """Interrupted once, the engine ends in order; twice, or after PATIENCE seconds, its servers are killed.
+
+    What has been learned is reported in any case, however often it is interrupted. To be entered in the main thread;
+    `bugs` are tracebacks of what failed in the engine itself. An engine that does not keep its time limit, in seconds,
+    is stopped too.
+    """
+
+    def __init__(self, engine: Engine, limit: float = math.inf) -> None:
+        self.bugs: list[str] = []
+        self._engine = engine
+        self._signals = 0
+        self._limit = limit
+        self._stopping = threading.Event()
+        self._wakes: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._taken = interrupts.taken_by(self._signalled)
+        self._finished: Report | None = None
+        self._usage: UsageError | None = None
+        self._reporting = False
+        self._alarm: threading.Timer | None = None
+
+    def __enter__(self) -> Supervisor:
+        self._taken.__enter__()
+        if interrupts.swallowed():
+            self._signalled()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._taken.__exit__(None, None, None)
+
+    def run(self, tell: Callable[[Event], None]) -> Report:
+        """Run to the end and pass on all events but the last. Raises UsageError; BrokenPipeError of `tell` ends it."""
+        threading.Thread(target=self._work, args=(tell,), name="mcp-conform-engine", daemon=True).start()
+        first = self._next(self._limit + GRACE)
+        if first is not OVER:
+            self._stop(NOTICE if first is SIGNAL else b"")
+        if self._usage is not None:
+            raise self._usage
+        return self._finished or self._learned()
+
+    @contextlib.contextmanager
+    def last_words(self) -> Iterator[None]:
+        """While the reports are written a signal leaves LAST seconds for that."""
+        self._reporting = True
+        if self._signals:
+            self._set_alarm()
+        yield
+        self._reporting = False
+        if self._alarm is not None:
+            self._alarm.cancel()  # what is left does not wait for anybody
+        if self._signals:
+            end_everything()  # one may have been starting when the others were killed
+
+    # -- inside
+
+    def _signalled(self) -> None:
+        """In the main thread, between any two of its steps."""
+        self._signals += 1
+        if self._reporting:
+            self._set_alarm()
+        self._wakes.put(SIGNAL)
+
+    def _set_alarm(self) -> None:
+        if self._alarm is None:
+            self._alarm = threading.Timer(LAST, _leave_at_once)
+            self._alarm.daemon = True
+            self._alarm.start()
+
+    def _work(self, tell: Callable[[Event], None]) -> None:
+        try:
+            with contextlib.closing(self._engine.run()) as events:  # type: ignore[type-var]
+                for event in events:
+                    if self._stopping.is_set():
+                        return
+                    if isinstance(event, Finished):
+                        self._finished = event.report
+                    else:
+                        tell(event)
+        except UsageError as error:
+            self._usage = error
+        except BrokenPipeError:
+            pass  # nobody reads what `tell` says
+        except Exception:
+            if not self._stopping.is_set():
+                self.bugs.append(traceback.format_exc())
+        finally:
+            self._wakes.put(OVER)
+
+    def _stop(self, notice: bytes) -> None:
+        with contextlib.suppress(OSError):
+            os.write(2, notice)
+        self._stopping.set()
+        threading.Thread(target=self._engine.stop, daemon=True).start()
+        if self._next(PATIENCE) is not OVER:
+            end_everything()
+            while self._next(AFTERMATH) is SIGNAL:
+                pass
+
+    def _next(self, seconds: float = math.inf) -> str:
+        """What comes first. The kernel may hand a signal to another thread, and then it does not wake this one."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            with contextlib.suppress(queue.Empty):
+                return self._wakes.get(timeout=min(left, GLANCE))
+        return TIME
+
+    def _learned(self) -> Report:
+        """What the engine knows. It may still be at work, if it did not end when it was told to."""
+        for _ in range(3):
+            try:
+                return self._engine.report()
+            except Exception:
+                failure = traceback.format_exc()
+        self.bugs.append(failure)
+        why = "mcp-conform itself failed"
+        return Report(Target(), __version__, "", 0.0, complete=False, runs=(), exit=EXIT_UNTESTED, problem=why)
+
+
+def _leave_at_once() -> NoReturn:
+    end_everything()
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stdout.isatty():
+            os.write(sys.stdout.fileno(), SHOW_CURSOR)
+    os._exit(LEFT_AT_ONCE)

@@ -1,0 +1,411 @@
+"""Units of work: cases played one after another on a session, with the invariants watching."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from conformance.catalogue.cases import Case
+from conformance.checks.invariants import Invariant
+from conformance.checks.invariants.wire import SuiteError
+from conformance.checks.ledger import History, Ledger
+from conformance.checks.probes import Bench, Probe
+from conformance.checks.profiles.checks import Seen
+from conformance.checks.profiles.judge import judge
+from conformance.checks.profiles.rules import Rule
+from conformance.engine.connections import Connections
+from conformance.engine.player import play
+from conformance.engine.time_limit import TimeLimit
+from conformance.model import Finding, Fuzzing, Json
+from conformance.revisions import BY_DATE, Revision
+from conformance.session.messages import Unread
+from conformance.session.session import NotSpoken, Observer, Session
+from conformance.survey.survey import CallPolicy, Samples, Survey, Unavailable, take
+from conformance.transports import REFUSED, StartError
+
+OPENING, SURVEY, CLOSING = "session/opening", "session/survey", "session/closing"
+"""What frames belong to that no case asked for; may be named like cases."""
+
+MOST_IN_VAIN = 8
+"""Cases in a row in which the server ended the session twice, and at once: then it is no server to talk to."""
+
+SESSION_CASES = (OPENING, SURVEY, CLOSING)
+
+
+@dataclass(slots=True)
+class State:
+    """What is known about one run while it goes on; shared by its units.
+
+    `ledgers` are those of all units, finished or not. `startup` is how long the first answer took, in seconds.
+    `lost` are the reasons why sessions were ended by the server, `in_vain` counts the cases in a row that were ended so
+    twice. `gone` is why nothing can be tested any more: too many of those, or a server that we did not start is away.
+    `planned` are its cases in the order in which they are played.
+    """
+
+    revision: Revision
+    transport: str
+    policy: CallPolicy
+    samples: Samples = field(default_factory=Samples)
+    spoken: tuple[str, ...] = ()
+    startup: float = 1.0
+    fuzzing: Fuzzing = field(default_factory=Fuzzing)
+    survey: Survey | None = None
+    server: Mapping[str, str] = field(default_factory=dict)
+    ledgers: list[Ledger] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    blocked_by: str = ""
+    lost: list[str] = field(default_factory=list)
+    gone: str = ""
+    planned: tuple[str, ...] = ()
+    in_vain: int = 0
+    main: Stage | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Stage:
+    """A session with the invariants watching it, both writing into one ledger.
+
+    `hurried` means that nothing is asked about its end, so that the target is told to go at once.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        ledger: Ledger,
+        invariants: Iterable[type[Invariant]],
+        connections: Connections,
+    ) -> None:
+        self.session = session
+        self.ledger = ledger
+        self.took = 0.0
+        self.hurried = False
+        self._connections = connections
+        self._watching = [invariant(session, ledger) for invariant in invariants]
+        session.observers[:0] = self._watching
+        session.watching.mishap = self._mishap
+
+    def enter(self, case: str) -> None:
+        """What happens from now on belongs to `case`."""
+        self.session.case = case
+        self.ledger.case = case
+
+    def open(self) -> float:
+        """Open the session; how long that took, in seconds. Raises NotSpoken."""
+        self.enter(OPENING)
+        began = time.monotonic()
+        self.session.open()
+        self.took = time.monotonic() - began
+        return self.took
+
+    @property
+    def lost(self) -> str:
+        """Why the session is over though no message of ours did that, "" if that is not so."""
+        ended = self.session.ended
+        return ended.reason if ended is not None and (ended.lost or ended.reason.startswith(REFUSED)) else ""
+
+    @property
+    def fit(self) -> bool:
+        """Whether another case may be played in this session."""
+        return self.session.alive and self.session.opened and not self.session.deaf
+
+    def close(self) -> None:
+        """Close the session and let the invariants judge its end. Idempotent."""
+        if self.session.ending is not None:
+            self._part()
+            return
+        if self.session.spent:
+            self.session.ending = self.session.transport.close(hurry=True)
+            self._connections.release(self.session)
+            self._part()
+            return
+        if self.session.case != OPENING:
+            self.enter(CLOSING)
+        self.session.close(self.hurried)
+        self._connections.release(self.session)
+        known = self.ledger.mark() if self.lost else None
+        for invariant in self._watching:
+            try:
+                invariant.finish()
+            except Exception as error:
+                self._mishap(invariant, error)
+        if known is not None:
+            self.ledger.unlearn(known, said)
+        if self.ledger.findings:
+            self.ledger.histories.append(History(self.session.trace))
+        self._part()
+
+    def _part(self) -> None:
+        """Let go of the session, which may have heard much: as part of a cycle it would stay for long."""
+        self._connections.forget(self.session)
+        self._connections.patience.features.left(self.session.requests)
+        self.session.watching.part()
+        self._watching.clear()
+
+    def _mishap(self, observer: Observer, error: Exception) -> None:
+        """A bug of ours in an invariant is told of its own requirements, and does not keep the case from going on."""
+        if isinstance(error, SuiteError) or observer not in self._watching:
+            raise error
+        why = f"invariant {observer.name}: " + "".join(traceback.format_exception(error)[-4:])
+        for requirement in observer.requirements:
+            self.ledger.break_ours(requirement, why)
+
+
+def said(finding: Finding) -> bool:
+    """Whether a finding rests on a message of the server, and not on silence or on what HTTP refused."""
+    last = finding.frames[-1] if finding.frames else None
+    if finding.confirmed is not None:
+        return True  # a campaign has put it to the test again, in sessions of its own
+    return last is not None and last.origin == "target" and last.message is not None and (last.status or 200) < 300
+
+
+Report = Callable[[str, str, float], None]
+"""Called after each case with its id, outcome and seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What units need to be played: connections, checks, the rules for clients that the user named, and time."""
+
+    connections: Connections
+    invariants: tuple[type[Invariant], ...]
+    probes: Mapping[str, Probe]
+    rules: tuple[Rule, ...] = ()
+    time_limit: TimeLimit = field(default_factory=TimeLimit)
+
+    def stage(
+        self, revision: Revision, client: Json, ledger: Ledger, own_process: bool, *, urgent: bool = False
+    ) -> Stage:
+        """A stage with a session that has said nothing yet. Raises StartError."""
+        session = self.connections.session(revision, client, own_process=own_process, urgent=urgent)
+        return Stage(session, ledger, self.invariants, self.connections)
+
+    def survey(self, state: State, stage: Stage) -> Survey:
+        """Take the survey on an open stage, and judge it by the rules for clients."""
+        stage.enter(SURVEY)
+        known = stage.ledger.mark()
+        survey = take(stage.session, state.policy, state.samples)
+        if stage.lost:
+            stage.ledger.unlearn(known, said)
+            state.lost.append(stage.lost)
+            survey = self._survey_again(state) or survey
+        stage.session.header_arguments = survey.header_arguments
+        if self.rules:
+            target = self.connections.target
+            given = bool(target.env or target.headers)
+            judge(
+                self.rules,
+                Seen(stage.session, survey, stage.took, given, lambda: self._bare(state.revision)),
+                stage.ledger,
+            )
+        return survey
+
+    def _survey_again(self, state: State) -> Survey | None:
+        """In a new session, for the server has ended the other one meanwhile."""
+        try:
+            other = self.stage(state.revision, {}, Ledger(), own_process=False)
+            other.open()
+            survey = take(other.session, state.policy, state.samples)
+            other.close()
+        except (NotSpoken, StartError):
+            return None
+        return survey
+
+    @contextmanager
+    def _bare(self, revision: Revision) -> Iterator[Session]:
+        """A session, not yet open, with a server that was given neither variables nor headers. Raises StartError."""
+        connections = self.connections.bare()
+        try:
+            session = connections.session(revision)
+            yield session
+            session.close()
+        finally:
+            connections.close()
+
+    def play(
+        self, state: State, cases: Iterable[Case], tell: Report, stage: Stage | None = None, keep: bool = True
+    ) -> Ledger:
+        """Play `cases` on `stage` or on sessions of their own; the ledger of what was learned.
+
+        A server that was hurt or died is replaced. With `keep` the ledger joins the state's ledgers at once,
+        so that nothing is lost when the run is interrupted.
+        """
+        unit = _Unit(self, state, stage)
+        if keep and stage is None:
+            with state.lock:
+                state.ledgers.append(unit.ledger)
+        try:
+            for case in cases:
+                if keep and unit.leaves_out(case):
+                    continue
+                began = time.monotonic()
+                outcome = unit.play(case)
+                took = time.monotonic() - began
+                state.seconds[case.id] = state.seconds.get(case.id, 0.0) + took
+                tell(case.id, outcome, took)
+        finally:
+            unit.close()
+        return unit.ledger
+
+
+class _Unit:
+    def __init__(self, workshop: Workshop, state: State, stage: Stage | None) -> None:
+        self.workshop = workshop
+        self.state = state
+        self.stage = stage
+        self.ledger = stage.ledger if stage is not None else Ledger()
+        self._opened = stage is not None
+        """Whether the server could be reached when it was last tried."""
+        if stage is not None:
+            self.ledger.sessions.append([])
+
+    def play(self, case: Case) -> str:
+        """Play a case; how it ended. If the server ends the session meanwhile, as it may, once more in a new one."""
+        before = _marks(self.ledger)
+        known = self.ledger.mark() if self.state.transport == "http" else None
+        lost = self._attempt(case)
+        if not lost:
+            self.state.in_vain = 0
+        elif known is not None:
+            self.ledger.unlearn(known, said)
+            self.state.lost.append(lost)
+            others = len(self.ledger.sessions[-1]) > 1 if self.ledger.sessions else False
+            if not case.harmful or others:
+                lost = self._attempt(case)
+            self.state.in_vain = self.state.in_vain + 1 if lost and self._in_vain() else 0
+            if self.state.in_vain >= MOST_IN_VAIN:
+                self.state.gone = lost
+            if lost:
+                self.ledger.unlearn(known, said)
+                self._block(case, lost)
+        outcome = _outcome(before, _marks(self.ledger))
+        # A lane goes on as long as nothing has gone wrong in it.
+        if not case.shares and (not case.lane or outcome in ("failed", "broken", "blocked")):
+            self.close()
+        return outcome
+
+    def _attempt(self, case: Case) -> str:
+        """Play it once; why a session was lost meanwhile, if one was."""
+        others: list[Stage] = []
+        try:
+            stage = self._ready(case)
+            self.ledger.sessions[-1].append(case.id)
+            stage.enter(case.id)
+            play(case, self._bench(stage, others), self.workshop.probes)
+            if case.isolation == "shared":
+                stage.session.hear_out()
+            stage.session.judge()
+        except Unread as reason:
+            for requirement in case.requirements:
+                self.ledger.inconclusive(requirement, str(reason))
+        except (NotSpoken, StartError) as reason:
+            self._block(case, f"the server could not be reached again: {reason}")
+            if not self._opened and not self.workshop.connections.target.command:
+                self.state.gone = str(reason)
+        except Unavailable as reason:
+            for requirement in case.requirements:
+                self.ledger.inconclusive(requirement, str(reason))
+        except SuiteError as error:
+            self._break(case, f"mcp-conform sent something wrong: {error}")
+        except Exception:  # whatever goes wrong in a case is our bug and must not end the run
+            self._break(case, traceback.format_exc(limit=-3))
+        finally:
+            for other in others:
+                other.close()
+        stages = others if self.stage is None else [self.stage, *others]
+        return next((each.lost for each in stages if each.lost), "")
+
+    def leaves_out(self, case: Case) -> bool:
+        """Whether there is no time left for it, which is written down."""
+        if self.workshop.time_limit.forbids():
+            self._leave(case, self.workshop.time_limit.reason)
+            return True
+        why = self.workshop.connections.patience.over
+        for requirement in case.requirements if why else ():
+            self.ledger.inconclusive(requirement, f"{case.id} was left out: {why}")
+        return bool(why)
+
+    def _in_vain(self) -> bool:
+        """Whether the session that was lost had brought nothing but its opening."""
+        trace = self.stage.session.trace if self.stage is not None else ()
+        return sum(f.origin == "target" and f.message is not None and (f.status or 200) < 300 for f in trace) < 2
+
+    def close(self) -> None:
+        if self.stage is not None:
+            try:
+                self.stage.close()
+            except SuiteError as error:
+                self.ledger.break_ours("jsonrpc/valid-messages", str(error))
+            self.stage = None
+
+    def _ready(self, case: Case) -> Stage:
+        """A live stage for `case`, opened unless the case does that itself."""
+        if self.stage is not None and case.open and self.stage.fit:
+            return self.stage
+        self.close()
+        self._opened = False
+        self.ledger.case = OPENING
+        # A client with capabilities looks at what tools change: no other session may change it meanwhile.
+        own = case.isolation == "process" or case.harmful or (case.shares and bool(case.client))
+        stage = self.workshop.stage(self.state.revision, case.client, self.ledger, own)
+        self.stage = stage
+        self.ledger.sessions.append([])
+        if case.open:
+            stage.open()
+            self.state.gone = ""
+        self._opened = True
+        return stage
+
+    def _bench(self, stage: Stage, others: list[Stage]) -> Bench:
+        def connect(
+            *, revision: str | None = None, client: Json = None, open: bool = True, shared: bool = False
+        ) -> Session:
+            date = BY_DATE[revision] if revision else self.state.revision
+            # Before units that have not begun: this one holds a server while it waits.
+            other = self.workshop.stage(date, client, self.ledger, not shared, urgent=True)
+            # A campaign ends many servers and looks at them no more.
+            for ended in [each for each in others if each.session.ending is not None and not each.lost]:
+                ended.close()
+                others.remove(ended)
+            others.append(other)
+            other.session.case = self.ledger.case
+            if open:
+                other.session.open()
+            return other.session
+
+        survey = self.state.survey or Survey({}, self.state.policy)
+        stage.session.header_arguments = survey.header_arguments
+        state = self.state
+        return Bench(stage.session, survey, self.ledger, connect, state.spoken, state.startup, fuzzing=state.fuzzing)
+
+    def _leave(self, case: Case, why: str) -> None:
+        for requirement in case.requirements:
+            self.ledger.block(requirement, why)
+
+    def _block(self, case: Case, why: str) -> None:
+        self._leave(case, why)
+        self.close()
+
+    def _break(self, case: Case, why: str) -> None:
+        for requirement in case.requirements:
+            self.ledger.break_ours(requirement, f"{case.id}: {why}")
+        self.close()
+
+
+def _marks(ledger: Ledger) -> tuple[int, int, int, int]:
+    return (
+        sum(finding.occurrences for finding in ledger.findings),
+        len(ledger.broken),
+        len(ledger.blocked),
+        len(ledger.open),
+    )
+
+
+def _outcome(before: tuple[int, ...], after: tuple[int, ...]) -> str:
+    for name, old, new in zip(("failed", "broken", "blocked", "inconclusive"), before, after, strict=True):
+        if new > old:
+            return name
+    return "passed"

@@ -1,0 +1,208 @@
+"""Tools, resources, prompts and completions that do not return: asked once, and remembered for the whole run."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter
+
+from conformance.model import Frame, Json
+from conformance.session.messages import Call, Unavailable
+
+_MEMBERS = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name", "completion/complete": "ref"}
+"""Methods behind which an author's own code runs → the member of the params that says which."""
+_WORDS = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
+TRIES = 3
+"""Generated frames that ask for what has not returned: one may have been cancelled, or refused."""
+LONGEST_TURN = 60.0
+"""Seconds after which who has asked counts as having given up, should it have forgotten to say so."""
+LONGEST = 100
+"""Characters of a name that are shown."""
+OURS = "mcp-conform"
+"""In the names of what we ask for because it does not exist."""
+MANY = 2
+"""Once so many features of one kind did not return, and none did, no other of that kind is asked for."""
+HUNG = ", nor after it was cancelled"
+"""With this ends what a finding says of a feature that does not return."""
+
+
+class NotAskedAgain(Unavailable):
+    """It has not returned before, so it was not asked again; the text says so."""
+
+
+Feature = tuple[str, str]
+"""Method and name, as text."""
+
+
+def feature_of(method: str, params: Json) -> Feature | None:
+    """What a request asks for by name, None if it asks for nothing that the server can have listed."""
+    if method not in _MEMBERS or not isinstance(params, dict) or _MEMBERS[method] not in params:
+        return None
+    value = params[_MEMBERS[method]]
+    if isinstance(value, dict):  # a reference to a prompt or a template
+        value = value.get("name", value.get("uri"))
+    name = repr(value)
+    return None if OURS in name else (method, name)
+
+
+def named(method: str, params: Json) -> str:
+    """What a request asks for, for people: "tool 'echo'"."""
+    feature = feature_of(method, params)
+    return _shown(feature) if feature is not None else method
+
+
+def _shown(feature: Feature) -> str:
+    method, name = feature
+    name = name if len(name) <= LONGEST else name[:LONGEST] + "…"
+    return f"{_WORDS.get(method, 'the completion of')} {name}"
+
+
+def progress_token(params: Json) -> Json:
+    """The token under which a request asks to be told of its progress, None if it does not."""
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta.get("progressToken") if isinstance(meta, dict) else None
+
+
+def reports_progress(call: Call) -> bool:
+    """Whether something was told of the call's own progress, so that it does not hang."""
+    return any(tells_progress(frame, call) for frame in call.notifications)
+
+
+def tells_progress(frame: Frame, call: Call) -> bool:
+    """Whether the server tells in it of the call's own progress."""
+    message, token = frame.message, progress_token(call.params)
+    if token is None or not isinstance(message, dict) or message.get("method") != "notifications/progress":
+        return False
+    params = message.get("params")
+    return isinstance(params, dict) and params.get("progressToken") == token
+
+
+class Features:
+    """What the run knows of features: which have returned, and which do not. From any thread.
+
+    Before one has returned, others wait a little with asking for it, so that one that hangs does not hang in all of
+    them. One that did not return is asked again only by who asks for its progress: one that tells of it does not hang.
+    """
+
+    def __init__(self) -> None:
+        self._turn = threading.Condition()
+        self._returned: set[Feature] = set()
+        self._silent: dict[tuple[Feature, bool], float] = {}
+        self._asking: dict[Feature, tuple[object, int, float]] = {}
+        """Who asks, in which thread, and until when others let it."""
+        self._tried: Counter[Feature] = Counter()
+        self._flying: set[Feature] = set()
+
+    def avoids(self, method: str, params: Json) -> str:
+        """Why that is not asked again, "" if it may be asked."""
+        feature = feature_of(method, params)
+        with self._turn:
+            return self._avoided(feature, progress_token(params) is not None) if feature is not None else ""
+
+    def returns(self, method: str, params: Json) -> bool:
+        """Whether it has returned before in this run."""
+        return feature_of(method, params) in self._returned
+
+    def known_silent(self, method: str, params: Json) -> bool:
+        """Whether it did not return when it was asked before, however that was."""
+        return any(feature == feature_of(method, params) for feature, _ in self._silent)
+
+    def spares(self, method: str, params: Json, illegal: bool) -> bool:
+        """Whether a generated frame is not to ask for that: it hangs, or it was tried so and has not returned yet."""
+        feature = feature_of(method, params)
+        with self._turn:
+            if feature is None or feature in self._returned:
+                return False
+            if self._avoided(feature, False):
+                return True
+            if illegal:
+                return False
+            if feature in self._asking or feature in self._flying or self._tried[feature] >= TRIES:
+                return True
+            self._tried[feature] += 1
+            self._flying.add(feature)
+            return False
+
+    def landed(self) -> None:
+        """What came of the generated frames that were sent is known: they may be followed by others."""
+        with self._turn:
+            self._flying.clear()
+
+    def admit(self, method: str, params: Json, who: object, seconds: float) -> None:
+        """`who` is about to ask for that, and waits here at most `seconds` for another one's answer.
+
+        Raises NotAskedAgain.
+        """
+        feature = feature_of(method, params)
+        if feature is None or feature in self._returned:
+            return
+        talkative = progress_token(params) is not None
+        with self._turn:
+            end = time.monotonic() + seconds
+            while not self._avoided(feature, talkative) and self._taken(feature, who, end):
+                self._turn.wait(max(0.0, end - time.monotonic()))
+            if why := self._avoided(feature, talkative):
+                raise NotAskedAgain(why)
+            if feature not in self._returned:
+                self._asking[feature] = who, threading.get_ident(), time.monotonic() + LONGEST_TURN
+
+    def returned(self, call: Call) -> None:
+        """An answer came, of whatever kind, or news of its progress."""
+        feature = feature_of(call.method, call.params)
+        if feature is not None and feature not in self._returned:
+            with self._turn:
+                self._returned.add(feature)
+                for talkative in (False, True):
+                    self._silent.pop((feature, talkative), None)
+                self._asking.pop(feature, None)
+                self._turn.notify_all()
+
+    def under_way(self, method: str, params: Json, who: object, seconds: float) -> bool:
+        """Whether somebody else has asked for that, and gets no answer in `seconds` from now on either."""
+        feature = feature_of(method, params)
+        if feature is None:
+            return False
+        with self._turn:
+            return not self._turn.wait_for(lambda: not self._taken(feature, who, math.inf), seconds)
+
+    def silent(self, call: Call, seconds: float) -> None:
+        """No answer came within `seconds`, nor when the call was cancelled."""
+        feature = feature_of(call.method, call.params)
+        if feature is not None:
+            with self._turn:
+                self._silent[feature, progress_token(call.params) is not None] = seconds
+                self._returned.discard(feature)
+                self._asking.pop(feature, None)
+                self._turn.notify_all()
+
+    def left(self, who: object) -> None:
+        """`who` waits for nothing any more."""
+        with self._turn:
+            for feature in [feature for feature, (asking, *_) in self._asking.items() if asking is who]:
+                del self._asking[feature]
+            self._turn.notify_all()
+
+    def renew(self) -> None:
+        """What was found is put to the test again: each may be asked once more."""
+        with self._turn:
+            self._silent.clear()
+            self._asking.clear()
+
+    # -- inside, with the lock held
+
+    def _avoided(self, feature: Feature, talkative: bool) -> str:
+        seconds = self._silent.get((feature, True), None if talkative else self._silent.get((feature, False)))
+        if seconds is not None:
+            return f"{_shown(feature)} was not called again: it did not answer within {seconds:.3g} s{HUNG}"
+        silent = {other: spent for (other, _), spent in self._silent.items() if other[0] == feature[0]}
+        if len(silent) < MANY or any(other[0] == feature[0] for other in self._returned):
+            return ""
+        first, spent = next(iter(silent.items()))
+        return f"{_shown(feature)} was not called: {_shown(first)} did not answer within {spent:.3g} s{HUNG}"
+
+    def _taken(self, feature: Feature, who: object, end: float) -> bool:
+        """Whether another session waits for it, and not one of the same thread, which would wait for itself."""
+        asking, thread, until = self._asking.get(feature, (who, 0, 0.0))
+        others = asking is not who and thread != threading.get_ident() and feature not in self._returned
+        return others and time.monotonic() < min(until, end)

@@ -1,0 +1,207 @@
+"""How long an answer is worth waiting for, as this run has learned; shared by all sessions of a run."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Collection
+
+from conformance.model import Json
+from conformance.session.features import Features
+from conformance.session.messages import MAY_TAKE_LONG, Call, Unavailable
+
+GENEROUS = 20
+"""A request is waited for that many times as long as the slowest answer so far took, once its kind went unanswered."""
+LEAST = 0.5
+"""Seconds that any request is waited for."""
+CHANCES = 2
+"""How many requests of one kind are waited for in full; one where an author's own code may have to run for long."""
+GRACE = 0.25
+"""Seconds in which the right answer may still follow one with a wrong id."""
+SHORT_GRACE = 0.02
+"""The same, once answers with wrong ids have turned out to be all that comes."""
+IN_VAIN = 1.5
+"""Once a run has waited in vain for that many times as long as for one answer, no silence is waited for in full."""
+NOTABLE = 0.4
+"""Seconds that an answer must take to count as waiting: what is quicker comes to an end by itself."""
+MOST, MOST_ANSWERS = 30.0, 3
+"""A run spends so many seconds in waiting for silence and slow answers before the rest of it is left out, or so many
+times as long as there is for one answer, if that is more."""
+FLOOD = 100_000
+"""Messages and lines that nobody asked for, in all sessions of a run, before the rest of it is left out."""
+COUNTED = 1000
+"""So many of them are told at once."""
+
+_NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/result": "taskId"}
+
+
+class NotWaitedFor(Unavailable):
+    """An answer did not come at once, and was not waited for: too much had gone unanswered. So nobody is to blame."""
+
+
+class _Clock:
+    """Seconds that at least one session has spent waiting: what several spend at the same time counts once."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._until = 0.0
+
+    def add(self, began: float, ended: float) -> None:
+        self.seconds += max(0.0, ended - max(began, self._until))
+        self._until = max(self._until, ended)
+
+
+def kind_of(method: str, params: Json) -> str:
+    """What requests have in common that a server that does not answer one will not answer either."""
+    member = _NAMES.get(method, "ref")
+    if method in MAY_TAKE_LONG and isinstance(params, dict):
+        return f"{method} {params.get(member)!r:.200}"
+    return method
+
+
+class Patience:
+    """Learns what goes unanswered while the target answers other requests, and how long it usually takes.
+
+    That a request went unanswered counts once something that was asked later has been answered. From any thread.
+    `slowest` is how many seconds the slowest answer took so far.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._missed: Counter[str] = Counter()
+        self.slowest = 0.0
+        self._chances = CHANCES
+        self._strays = 0
+        self._deaf = 0
+        self._in_vain = _Clock()
+        self._waited = _Clock()
+        self._over = ""
+        self._confirming = False
+        self._unasked = 0
+        self.features = Features()
+
+    def limit(self, calls: Collection[Call], full: float) -> float:
+        """Seconds to wait for answers, `full` unless all requests are of kinds that are known to go unanswered."""
+        with self._lock:
+            return full if not calls or any(map(self._promising, calls)) else self._short(full)
+
+    def limits(self, calls: Collection[Call], full: float, stuck: bool, opening: bool) -> tuple[float, bool]:
+        """Seconds to wait for answers, and whether that is too short to prove anything.
+
+        It is long enough for kinds of requests that others have waited for in full.
+        """
+        known = self.limit(calls, full)
+        limit = known if opening else min(known, self.hurried(full, stuck))
+        return limit, limit < known
+
+    def sentinel_limit(self, full: float, stuck: bool = False) -> float:
+        """Seconds to wait for the answer that shows that the target lives; less once that was in vain.
+
+        Less as well if the target is `stuck`: it has been silent for all the time that it is given for an answer.
+        """
+        with self._lock:
+            return self._short(full) if self._deaf or stuck else full
+
+    def hurried(self, full: float, stuck: bool) -> float:
+        """Seconds to wait for what may well be answered, which is `full` unless so much went unanswered before."""
+        with self._lock:
+            return self._short(full) if stuck or self._in_vain.seconds > IN_VAIN * full else full
+
+    def waited(self, began: float, ended: float, full: float, *, answered: bool, patient: bool) -> None:
+        """A session has waited between two moments of the monotonic clock; `patient` if as long as anybody waits.
+
+        There are `full` seconds for an answer.
+        """
+        if ended - began < NOTABLE:
+            return
+        with self._lock:
+            self._waited.add(began, ended)
+            if patient and not answered:
+                self._in_vain.add(began, ended)
+            if self._waited.seconds > max(MOST, MOST_ANSWERS * full) and not self._over:
+                vain = self._in_vain.seconds
+                self._over = f"waiting for answers took {self._waited.seconds:.0f} s"
+                self._over += f", {vain:.0f} s of them in vain" if vain else ""
+                self._over += "; a longer --timeout allows more"
+
+    def unasked(self) -> None:
+        """A session has heard COUNTED more messages or lines that nobody asked for."""
+        with self._lock:
+            self._unasked += COUNTED
+            if self._unasked >= FLOOD and not self._over:
+                self._over = f"the server sent {self._unasked} messages or lines that nobody asked for"
+
+    @property
+    def over(self) -> str:
+        """Why no further cases are worth their time, "" if they are."""
+        return self._over
+
+    @property
+    def grace(self) -> float:
+        """Seconds in which the right answer may still follow one with a wrong id."""
+        return SHORT_GRACE if self.confused else GRACE
+
+    @property
+    def confused(self) -> bool:
+        """Whether answers come with wrong ids, so that requests under way at once cannot be told apart."""
+        return self._strays >= CHANCES
+
+    def mute(self, method: str) -> bool:
+        """Whether requests of that kind are known to go unanswered."""
+        with self._lock:
+            return self._missed[method] >= CHANCES
+
+    def admit(self, method: str, params: Json, who: object, seconds: float) -> None:
+        """`who` is about to send a request; another one's answer is waited for at most `seconds`.
+
+        Raises NotWaitedFor if that is not worth its time, NotAskedAgain.
+        """
+        if self._over and not self._confirming:
+            raise NotWaitedFor(self._over)
+        self.features.admit(method, params, who, seconds)
+
+    def answered(self, call: Call, seconds: float) -> None:
+        """An answer took so long, 0 if it was not waited for any more: it may have come only because of what followed.
+
+        The first of a session may have had to wait for the target to start.
+        """
+        if call.result is not None or not call.sent.illegal:  # a refusal of what is wrong is no return
+            self.features.returned(call)
+        if call.method not in MAY_TAKE_LONG and call.sent.number > 0:
+            with self._lock:
+                self.slowest = max(self.slowest, seconds)
+                self._missed.pop(kind_of(call.method, call.params), None)
+
+    def missed(self, call: Call) -> None:
+        """A request went unanswered for as long as it was waited for, and a later one was answered."""
+        with self._lock:
+            self._missed[kind_of(call.method, call.params)] += 1
+
+    def adopted(self) -> None:
+        """An answer with a wrong id was taken for that of the only request under way."""
+        with self._lock:
+            self._strays += 1
+
+    def deaf(self) -> None:
+        """The target did not even answer the sentinel in time."""
+        with self._lock:
+            self._deaf += 1
+
+    def renew(self) -> None:
+        """What was found is put to the test again: each kind is waited for in full once more, but only once."""
+        self.features.renew()
+        with self._lock:
+            self._missed.clear()
+            self._deaf = 0
+            self._chances = 1
+            self._in_vain, self._waited = _Clock(), _Clock()
+            self._over = ""
+            self._unasked = 0
+            self._confirming = True
+
+    def _promising(self, call: Call) -> bool:
+        chances = 1 if call.method in MAY_TAKE_LONG else self._chances
+        return self._missed[kind_of(call.method, call.params)] < chances
+
+    def _short(self, full: float) -> float:
+        return min(full, max(LEAST, GENEROUS * self.slowest))

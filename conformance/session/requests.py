@@ -1,0 +1,234 @@
+"""The requests of a session: which of them are under way, and which one a response answers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import time
+from collections.abc import Collection, Iterable
+
+from conformance.budget import KEPT_BYTES, brief, cost, curtailed
+from conformance.model import Frame, Json
+from conformance.session.features import feature_of, reports_progress
+from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, parse
+from conformance.session.patience import NotWaitedFor, Patience
+
+PARSE_ERROR = -32700
+AT_LEAST = 20
+"""Notifications that are kept for each request, however many came before."""
+MOST_ANSWERS = 10
+"""Answers to one request that are kept."""
+_ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,30})')
+
+
+def may_answer(part: bytes) -> bool:
+    """Whether that can be the beginning, or the end, of a response."""
+    return b'"result"' in part or b'"error"' in part
+
+
+class Requests:
+    """All requests of ours, by `id_key`; `waiting` are those without an answer.
+
+    A response whose id is that of no request under way may be the answer to the only one that is. It is taken for that
+    if the right answer does not follow at once; `adopted` has these frames by their number. `unread` is the last
+    message that was too large to be read, if it may answer any of them.
+    """
+
+    def __init__(self) -> None:
+        self.patience = Patience()
+        self.calls: dict[str, Call] = {}
+        self.waiting: dict[str, Call] = {}
+        self.by_exchange: dict[int, Call] = {}
+        self.adopted: dict[int, Call] = {}
+        self.stuck = False
+        """Whether the target has let pass the time for an answer, and has answered nothing since."""
+        self.unread: Frame | None = None
+        self._large: list[list[Frame]] = []
+        self._told: list[Call] = []
+        self._room = ROOM
+        self._stray: Frame | None = None
+        self._stray_at = 0.0
+
+    def register(self, call: Call) -> None:
+        """A request was sent."""
+        key = id_key(call.id)
+        self.calls[key] = self.waiting[key] = call
+        if call.sent.exchange is not None:
+            self.by_exchange[call.sent.exchange] = call
+
+    def give_up(self, call: Call) -> None:
+        """It is not waited for any more."""
+        self.waiting.pop(id_key(call.id), None)
+
+    def forget(self, calls: Iterable[Call]) -> None:
+        """Nothing more will be asked about `calls`."""
+        for call in calls:
+            self.calls.pop(id_key(call.id), None)
+            self.waiting.pop(id_key(call.id), None)
+            self.by_exchange.pop(call.sent.exchange or 0, None)
+
+    def answered_by(self, identifier: Json, opening: bool) -> Call | None:
+        """The request that a response with this id answers.
+
+        An id that comes back as text, or text as a number, is told from another id so that the session can go on; so is
+        any id in the answer to the `opening` request, when nothing else can be meant. Invariants judge the id itself.
+        """
+        if not is_id(identifier):
+            return None
+        exact = id_key(identifier)
+        for key in (exact, id_key(str(identifier)), str(identifier)):
+            if key in self.waiting:
+                return self.waiting[key]
+        if exact in self.calls:
+            return self.calls[exact]
+        if opening and len(self.waiting) == 1:
+            return next(iter(self.waiting.values()))
+        return None
+
+    def answer(self, call: Call, frame: Frame) -> None:
+        """Enter a response to `call`, and learn from how long it took and what it overtook."""
+        if len(call.answers) < MOST_ANSWERS:
+            call.answers.append(brief(frame) if call.answers or call.awaited else curtailed(frame))
+        if len(frame.data) > KEPT_BYTES:
+            self._large.append(call.answers)
+        self.waiting.pop(id_key(call.id), None)
+        self._stray = None
+        self.stuck = False
+        if len(call.answers) > 1:
+            return
+        for earlier in self.waiting.values():
+            if earlier.lost and not earlier.counted and earlier.sent.number < call.sent.number:
+                earlier.counted = True
+                self.patience.missed(earlier)
+        self.patience.answered(call, 0.0 if call.lost else frame.at - call.sent.at)
+
+    def guess(self, frame: Frame) -> None:
+        """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""
+        message, readable = parse(frame.data.decode("utf-8", "replace").encode())
+        identifier = message.get("id") if readable and isinstance(message, dict) else None
+        call = self.waiting.get(id_key(identifier)) if is_id(identifier) else None
+        if call is not None and message.keys() & {"result", "error"}:
+            self.answer(call, frame._replace(message=message, case=call.sent.case))
+
+    def lose(self, calls: Collection[Call], hurried: bool, since: float) -> list[Call]:
+        """No answer to `calls` came; those that hang, having been asked at `since` or before. Raises NotWaitedFor.
+
+        That a request was not waited for, in a hurry, proves nothing.
+        """
+        if hurried:
+            for call in calls:
+                call.excused = True
+            first = next(iter(calls))
+            raise NotWaitedFor(f"{first.method}: {first.lost}; it was not waited for, since so much went unanswered")
+        answered = max((other.sent.number for other in self.calls.values() if other.answers), default=-1)
+        had_time = [call for call in calls if call.sent.at <= since]
+        self.stuck |= any(call.sent.number > answered for call in had_time)
+        earliest = min((call.sent.number for call in self.waiting.values()), default=-1)
+        return [
+            call
+            for call in had_time
+            if feature_of(call.method, call.params) is not None
+            and (call.sent.number < answered or call.sent.number == earliest)
+            and not (call.hung or call.excused or call.sent.illegal or reports_progress(call))
+        ]
+
+    def not_read(self, frame: Frame) -> None:
+        """A message was too large to be read; the request that it answers, if that can be told, gets no other one."""
+        self.unread = brief(frame)
+        whole = frame.channel == "body" and frame.exchange is not None
+        call = self.by_exchange.get(frame.exchange or 0) if whole else self._named_in(frame.data)
+        if call is not None and not call.done:
+            call.unread, call.lost = True, f"a message that {frame.unread}"
+            self.waiting.pop(id_key(call.id), None)
+
+    def _named_in(self, data: bytes) -> Call | None:
+        """The request whose id stands at the beginning or the end, or the only one that waits."""
+        head = data[:KEPT_BYTES]
+        for text in (head, data[-KEPT_BYTES:]):
+            for found in _ID.finditer(text):
+                with contextlib.suppress(ValueError):
+                    if (call := self.waiting.get(id_key(json.loads(found[1])))) is not None:
+                        return call
+        only = len(self.waiting) == 1 and (may_answer(head) or may_answer(data[-KEPT_BYTES:]))
+        return next(iter(self.waiting.values())) if only else None
+
+    def check_read(self, calls: Iterable[Call], unfinished: bool = False) -> None:
+        """Raises Unread if one of `calls` may have an answer that is too large to be read.
+
+        `unfinished` means that their time is up in the middle of a large message, which may answer any of them.
+        """
+        for call in calls:
+            why = call.lost if call.unread else ""
+            if unfinished and not why:
+                why = f"a large message was not over in time ({call.lost})"
+            if self.unread is not None and not why and self.unread.number > call.sent.number:
+                why = f"a message that {self.unread.unread}"
+            if why and not call.answers:
+                call.unread, call.lost = True, why
+                raise Unread(f"the answer to {call.method} is open: {why}", call=call)
+
+    def tell(self, notification: Frame) -> None:
+        """A notification came while the requests that wait were under way."""
+        for call in self.waiting.values():
+            if self._room > 0 or len(call.notifications) < AT_LEAST:
+                self._told += [] if call.notifications else [call]
+                call.hear(notification)
+        self._room -= cost(notification)
+
+    def lighten(self) -> None:
+        """Keep of long answers what is kept of other frames, and nothing of what came before them."""
+        for call in self._told:
+            if call.done:
+                call.notifications.clear()
+        self._told = [call for call in self._told if not call.done]
+        self._room = ROOM
+        for answers in self._large:
+            answers[:] = [each._replace(message=None) if len(each.data) >= KEPT_BYTES else each for each in answers]
+        self._large.clear()
+
+    # -- responses with wrong ids
+
+    def set_aside(self, frame: Frame, call: Call | None) -> bool:
+        """Whether a response may be meant for another request than the `call` that its id names, if any.
+
+        What it is meant for is decided by `adopt`, when `due` seconds have passed without the right answer.
+        """
+        if call is not None and (not call.answers or curtailed(frame).data == call.answers[0].data):
+            return False
+        if self._only_one_under_way(frame) is None:
+            return False
+        self._stray, self._stray_at = frame, time.monotonic()
+        return True
+
+    @property
+    def due(self) -> float | None:
+        """Seconds until what was set aside is to be adopted, None if there is nothing."""
+        if self._stray is None:
+            return None
+        return self._stray_at + self.patience.grace - time.monotonic()
+
+    def adopt(self) -> None:
+        """Take what was set aside for the answer to the only request under way.
+
+        A parse error is none: JSON-RPC has it answer bytes, and so the request was not heard.
+        """
+        frame, self._stray = self._stray, None
+        call = self._only_one_under_way(frame) if frame is not None else None
+        if frame is None or call is None or call.sent.number > frame.number:
+            return
+        error = frame.message.get("error")
+        if isinstance(error, dict) and error.get("code") == PARSE_ERROR:
+            call.lost = "the server says that it cannot parse what it got (-32700)"
+        else:
+            self.adopted[frame.number] = call
+            self.patience.adopted()
+            self.answer(call, frame._replace(case=call.sent.case))
+
+    def _only_one_under_way(self, frame: Frame) -> Call | None:
+        """What a response can be meant for: over HTTP what its exchange asked, else the only request that waits."""
+        if frame.exchange is not None:
+            call = self.by_exchange.get(frame.exchange)
+            return call if call is not None and not call.done else None
+        under_way = [call for call in self.waiting.values() if not call.lost]
+        return under_way[0] if len(under_way) == 1 else None

@@ -1,0 +1,428 @@
+"""One client's conversation with a target in one revision: ids, matching, the trace, hearing out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Unpack
+
+from conformance.model import Frame, Json, Limits
+from conformance.revisions import Revision
+from conformance.session.answers import Answers
+from conformance.session.era import Era
+from conformance.session.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
+from conformance.session.patience import COUNTED, GRACE, Patience
+from conformance.session.reading import HUGE, LARGE, read
+from conformance.session.requests import Requests, may_answer
+from conformance.session.trace import Trace
+from conformance.session.watching import Watching
+from conformance.transports import Arrival, Ended, Ending, Transport
+
+__all__ = ["MAY_TAKE_LONG", "Call", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
+
+
+class Session:
+    """Used by one thread; the transport has threads of its own.
+
+    `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
+    `slow_tools` are those that took so long that they are not worth another call. `deaf` says that the sentinel was not
+    answered in time: the server hangs, as far as is known.
+    `secrets` are what the target was given and must not tell.
+    """
+
+    def __init__(
+        self, transport: Transport, era: Era[Session], revision: Revision, *, client: Json = None, limits: Limits
+    ) -> None:
+        self.transport = transport
+        self.era = era
+        self.revision = revision
+        self.client: Json = client or {}
+        self.limits = limits
+        self.answers = Answers(self.client, revision.date)
+        self.watching = Watching()
+        self.observers = self.watching.observers
+        self.trace = Trace()
+        self.requests = Requests()
+        self._case = ""
+        self.secrets: tuple[str, ...] = ()
+        self._heard = False
+        self.opened = False
+        self.capabilities: Json = {}
+        self.server: dict[str, str] = {}
+        self.opening: Json = {}
+        self.http_headers: dict[str, str] = {}
+        self.header_arguments: dict[str, dict[str, str]] = {}
+        self.slow_tools: set[str] = set()
+        self.spent = False
+        """Whether generated frames were sent, so that nobody judges how the session ends."""
+        self.deaf = False
+        self.ended: Ended | None = None
+        self.ending: Ending | None = None
+        self._began = time.monotonic()
+        self._next_id = 0
+        self._unasked = 0
+        self._awaited: set[int] = set()
+
+    @property
+    def case(self) -> str:
+        """The case to which what happens from now on belongs."""
+        return self._case
+
+    @case.setter
+    def case(self, name: str) -> None:
+        self.judge()
+        self.requests.lighten()
+        self._case = name
+
+    def judge(self) -> None:
+        """Show the observers what they have not seen yet: see `Watching`."""
+        self.watching.judge()
+
+    def unwatch(self) -> None:
+        """From now on nobody judges: what follows something illegal is no finding."""
+        self.watching.unwatch()
+
+    # -- opening and closing
+
+    def open(self) -> None:
+        """Open the session as its era does. Raises NotSpoken."""
+        self.era.open(self)
+        self.opened = True
+
+    @property
+    def alive(self) -> bool:
+        """Whether the target still talks, as far as is known."""
+        return self.ended is None and self.ending is None
+
+    def hear_out(self) -> Call | None:
+        """Ask the sentinel and wait for its answer, so that all that came before it has been heard."""
+        if not (self.opened and self.alive):
+            return None
+        call = self._send(*self.sentinel(), {})
+        call.awaited = True
+        if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience(), self.requests.stuck)):
+            self.deaf = True
+            self.patience.deaf()
+        return call
+
+    def sentinel(self) -> tuple[str, Json]:
+        """A harmless request: the era's own, or a list that the server declares if that is known to go unanswered."""
+        method, params = self.era.sentinel(self)
+        lists = [f"{name}/list" for name in ("tools", "prompts", "resources") if name in self.capabilities]
+        return (lists[0], None) if lists and self.patience.mute(method) else (method, params)
+
+    def finish_input(self) -> bool:
+        """Close the target's input and read its output to the end; whether the end came within the time limit."""
+        self.transport.end_input()
+        deadline = time.monotonic() + self.limits.shutdown
+        while self.ended is None and (left := deadline - time.monotonic()) > 0:
+            self._take(self._receive(left))
+        return self.ended is not None
+
+    def close(self, hurry: bool = False) -> Ending:
+        """Say farewell, close (in a `hurry` without waiting), hear what still comes, leave no process. Idempotent."""
+        if self.ending is None:
+            if self.opened and self.alive:
+                self.era.farewell(self)
+            # Nobody waits for the end of a tool whose result is of no use any more, nor of a server that hangs.
+            hurry |= self.deaf or self.requests.stuck or any(call.method in MAY_TAKE_LONG for call in self.pending)
+            if self.alive and not hurry:
+                self.finish_input()
+            for call in self.pending:
+                call.excused |= not call.lost  # it is we who do not wait for the answer
+            ending = self.transport.close(hurry=hurry)
+            while (event := self._receive(0)) is not None:
+                self._take(event)
+            self.ending = ending
+        return self.ending
+
+    # -- sending
+
+    def request(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
+        """Send a request and wait for its answer, at most `limits.answer` seconds."""
+        call = self.send(method, params, **how)
+        self.wait(call)
+        return call
+
+    def send(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
+        """Send a request without waiting. Raises NotAskedAgain, NotWaitedFor."""
+        if self.opened:
+            self.patience.admit(method, params, self.requests, min(self.limits.slow, self.limits.answer))
+        return self._send(method, params, how)
+
+    def _send(self, method: str, params: Json, how: How) -> Call:
+        message: dict[str, Json] = {"jsonrpc": "2.0", "id": how["id"] if "id" in how else self.new_id()}
+        message["method"] = method
+        if not how.get("bare"):
+            params = self.era.dress(self, params)
+        if params is not None:
+            message["params"] = params
+        frame = self._write(encode(message), message, how)
+        return self._register(message, frame)
+
+    def notify(self, method: str, params: Json = None, **how: Unpack[How]) -> Frame:
+        """Send a notification."""
+        message: dict[str, Json] = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        frame = self._write(encode(message), message, how)
+        self.await_exchange(frame.exchange, self.patience.hurried(self.limits.answer, self.requests.stuck))
+        return frame
+
+    def batch(self, messages: list[Json], **how: Unpack[How]) -> list[Call]:
+        """Send an array of messages; the calls of its requests, in order."""
+        frame = self._write(encode(messages), messages, how)
+        return [self._register(m, frame) for m in messages if "id" in m and "method" in m]
+
+    def raw(self, data: bytes, *, illegal: bool = True, headers: Mapping[str, str] | None = None) -> list[Call]:
+        """Send one frame as it is written. If it is JSON with ids, an answer to each is expected and may stay away."""
+        message, readable = parse(data)
+        frame = self._write(data, message, How(illegal=illegal, headers=headers or {}), readable=readable)
+        parts = message if isinstance(message, list) else [message]
+        calls = [
+            self._register(part, frame)
+            for part in parts
+            if isinstance(part, dict) and "method" in part and is_id(part.get("id"))
+        ]
+        for call in calls:
+            call.excused = illegal
+        return calls
+
+    def write(self, data: bytes) -> None:
+        """Write bytes without framing, as a piece of a frame (stdio); the frame is recorded by `record`."""
+        self.transport.write(data)
+
+    def record(self, message: Json, data: bytes) -> Call:
+        """Enter a request whose bytes were sent with `write`."""
+        return self._register(message, self._record_sent(data, message, How(), None, True))
+
+    def wait(self, *calls: Call, timeout: float | None = None) -> bool:
+        """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
+
+        Raises Unread if an answer may have come that is too large to be read, NotWaitedFor. An answer with a wrong id
+        is taken for that of the only request under way, if the right one does not follow.
+        """
+        usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self.opened)
+        limit, hurried = usual if timeout is None else (timeout, False)
+        deadline = time.monotonic() + limit
+        for call in calls:
+            call.lost = call.lost if call.unread else ""  # what was given up before may still come
+        while waiting := [call for call in calls if not call.done]:
+            left = deadline - time.monotonic()
+            due = self.requests.due
+            if due is not None and (due <= 0 or left <= 0):
+                self.requests.adopt()
+                continue
+            if self.ended is None and left > 0:
+                self._take(self._receive(left if due is None else min(left, due)))
+                continue
+            for call in waiting:
+                call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
+            break
+        now, full = time.monotonic(), self.limits.answer
+        if self.opened:  # else it may be the start of the target that takes long
+            self.patience.waited(deadline - limit, now, full, answered=not waiting, patient=timeout is None)
+        begun = self.transport.unfinished() if waiting and self.ended is None else b""
+        self.requests.check_read(waiting or calls, unfinished=len(begun) >= LARGE and may_answer(begun))
+        if waiting and self.ended is None:
+            for call in self.requests.lose(waiting, hurried, now - self._began - full):
+                if all(frame.readable for frame in self.since(call.sent.number)):  # else that may be its answer
+                    self._cancel(call)
+        return not waiting or self.ended is not None
+
+    def _cancel(self, call: Call) -> None:
+        """Give up a call that hangs. What does not end by that either is not asked for again."""
+        self.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
+        self.listen(GRACE, until=lambda: bool(call.answers))
+        call.hung = not call.answers and self.alive
+        if call.hung:
+            self.patience.features.silent(call, self.limits.answer)
+
+    def _patience(self) -> float:
+        """Seconds for an answer. A process that has said nothing yet may still be starting."""
+        if self._heard or self.transport.name != "stdio":
+            return self.limits.answer
+        return max(self.limits.answer, self.transport.began + self.limits.start - time.monotonic())
+
+    def await_exchange(self, exchange: int | None, seconds: float) -> bool:
+        """Wait until that HTTP exchange is over; whether it was within `seconds`. Over stdio there is none.
+
+        Two POSTs may overtake each other: what is to come after a notification must be sent after it.
+        """
+        if exchange is None:
+            return True
+        self._awaited.add(exchange)
+        deadline = time.monotonic() + seconds
+        while exchange in self._awaited and self.alive and (left := deadline - time.monotonic()) > 0:
+            self._take(self._receive(left))
+        over = exchange not in self._awaited
+        self._awaited.discard(exchange)
+        return over
+
+    def listen(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
+        """Take in whatever comes for `seconds`, or until what has come makes that true."""
+        deadline = time.monotonic() + seconds
+        while self.ended is None and (left := deadline - time.monotonic()) > 0:
+            if until():
+                return
+            self._take(self._receive(left))
+
+    def give_up(self, call: Call) -> None:
+        """We have cancelled `call`: an answer may come or not, and the server counts as free again."""
+        call.excused = True
+        self.requests.give_up(call)
+
+    def forget(self, calls: Iterable[Call]) -> None:
+        """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
+        self.requests.forget(calls)
+
+    def new_id(self) -> int:
+        """An id not used yet in this session."""
+        self._next_id += 1
+        return self._next_id
+
+    # -- the trace
+
+    def since(self, number: int) -> Iterator[Frame]:
+        """The frames kept from frame `number` on."""
+        return self.trace.since(number)
+
+    @property
+    def position(self) -> int:
+        """The number of the next frame."""
+        return self.trace.position
+
+    @property
+    def pending(self) -> Iterable[Call]:
+        """Calls without an answer."""
+        return self.requests.waiting.values()
+
+    @property
+    def calls(self) -> dict[str, Call]:
+        """All requests that were not forgotten, by `id_key`."""
+        return self.requests.calls
+
+    @property
+    def patience(self) -> Patience:
+        """What the run has learned about waiting."""
+        return self.requests.patience
+
+    # -- inside
+
+    def _receive(self, seconds: float) -> Arrival | Ended | None:
+        self.judge()
+        return self.transport.receive(seconds)
+
+    def _register(self, message: Json, frame: Frame) -> Call:
+        call = Call(message["id"], str(message["method"]), message.get("params"), frame)
+        self.requests.register(call)
+        return call
+
+    def _write(self, data: bytes, message: Json, how: How, readable: bool = True) -> Frame:
+        http = self.transport.name == "http"
+        headers = {**self.era.headers(self, message), **how.get("headers", {})} if http else None
+        exchange = self.transport.send(data, headers)
+        return self._record_sent(data, message, how, exchange, readable)
+
+    def _record_sent(self, data: bytes, message: Json, how: How, exchange: int | None, readable: bool) -> Frame:
+        frame = Frame(
+            number=self.trace.position,
+            origin="us",
+            channel="stdin" if exchange is None else "post",
+            at=time.monotonic() - self._began,
+            data=data,
+            message=message,
+            readable=readable,
+            case=self.case,
+            illegal=how.get("illegal", False),
+            exchange=exchange,
+        )
+        self._observe(frame, None)
+        return frame
+
+    def _take(self, event: Arrival | Ended | None) -> None:
+        if isinstance(event, Arrival):
+            self._hear(event)
+        elif isinstance(event, Ended):
+            if event.partial:
+                self._hear(Arrival("stdout", event.partial, event.at, omitted=event.omitted))
+            if event.exchange is None:
+                self.ended = self.ended or event
+                return
+            self._awaited.discard(event.exchange)
+            if (asked := self.requests.by_exchange.pop(event.exchange, None)) is not None and not asked.done:
+                asked.lost, asked.unread = event.reason or "the HTTP answer held no response", event.unread
+            self._take(event.then)
+
+    def _hear(self, arrival: Arrival) -> None:
+        self._heard = True
+        head = arrival.channel == "head"
+        message, readable, unread = (None, False, "") if head else read(arrival.data, arrival.omitted)
+        frame = Frame(
+            number=self.trace.position,
+            origin="target",
+            channel=arrival.channel,
+            at=arrival.at - self._began,
+            data=arrival.data,
+            message=message,
+            readable=readable,
+            case=self.case,
+            exchange=arrival.exchange,
+            status=arrival.status,
+            headers=arrival.headers,
+            unread=unread,
+        )
+        if arrival.exchange is not None and (asked := self.requests.by_exchange.get(arrival.exchange)) is not None:
+            frame = frame._replace(case=asked.sent.case)
+            if arrival.channel == "head":
+                asked.head = frame
+        if isinstance(message, list):
+            self._observe(frame, None)
+            for part, element in enumerate(message):
+                self._dispatch(frame._replace(message=element, part=part, number=self.trace.position))
+        else:
+            self._dispatch(frame)
+            if unread:
+                self.requests.not_read(frame)
+            elif not (readable or head) and len(frame.data) < HUGE:
+                self.requests.guess(frame)
+                self.patience.features.left(self.requests)  # it may be the answer
+        if len(frame.data) >= HUGE:
+            self.watching.judge_alone()
+
+    def _dispatch(self, frame: Frame) -> None:
+        message = frame.message
+        if not isinstance(message, dict):
+            self._observe(frame, None)
+            return
+        if "method" in message:
+            self._observe(frame, None)
+            if "id" in message:
+                self._answer(message)
+            else:
+                self.requests.tell(frame)
+            return
+        call = self.requests.answered_by(message.get("id"), not self.opened and frame.channel == "stdout")
+        response = "result" in message or "error" in message
+        if response and self.requests.set_aside(frame, call):
+            call = None
+        if call is not None and call.sent.case != frame.case:
+            frame = frame._replace(case=call.sent.case)
+        self._observe(frame, call)
+        if response and call is not None:
+            self.requests.answer(call, frame)
+
+    def _observe(self, frame: Frame, call: Call | None) -> None:
+        self.trace.keep(frame)
+        self.watching.see(frame, call)
+        if call is None:
+            self._unasked += 1
+            if self._unasked % COUNTED == 0:
+                self.patience.unasked()
+
+    def _answer(self, message: Json) -> None:
+        reply = self.answers.reply(message["method"], message.get("params"))
+        if reply is not None and self.alive:
+            answer = {"jsonrpc": "2.0", "id": message["id"], **reply}
+            # The answer to a request that was itself wrong (id null, say) cannot be right.
+            self._write(encode(answer), answer, How(illegal=self.answers.illegal or not is_id(message["id"])))

@@ -1,0 +1,1 @@
+"""Command line, target file and client configurations → what is to be tested, and how."""

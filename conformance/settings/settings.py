@@ -1,0 +1,237 @@
+"""From what the command line and the target file say to a target and the engine's options."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from conformance.catalogue.requirements import load, near
+from conformance.engine.options import ClientConfig, FailOn, Mention, Options
+from conformance.files.yaml_files import FileError
+from conformance.model import Fuzzing, Json, Limits, Severity, Target
+from conformance.reporters.words import visible
+from conformance.session.answers import Given
+from conformance.settings.client_configs import read as read_config
+from conformance.settings.target_file import TargetFile, find, read
+from conformance.survey.survey import CallMode, CallPolicy, Samples
+from conformance.target.credentials import looks_secret
+from conformance.target.mask import Mask
+from conformance.target.process import StartError, parse_command
+from conformance.target.secrets import confidential, in_settings
+
+if TYPE_CHECKING:
+    from conformance.engine.own import Own
+
+Said = Mapping[str, Any]
+"""What the command line says, by the name of the key in the target file; what is None or empty was not said.
+
+`env` and `headers` are lists of texts as they were typed, `cwd` and `cases` paths, `tools` a list of names.
+"""
+
+NOTHING = TargetFile(Path())
+HURRY = Limits(slow=0.1, late=0.0)
+"""How long is waited with --quick."""
+
+
+class WrongUse(Exception):
+    """What is asked for cannot be; one line."""
+
+
+def settle(said: Said, file: TargetFile | None) -> tuple[Target, Options]:
+    """The target and the options. The command line comes before the file. Raises WrongUse."""
+    try:
+        target, options = _target(said, file or NOTHING), _options(said, file or NOTHING)
+    except FileError as error:
+        raise WrongUse(str(error)) from None
+    return target, options
+
+
+def target_file(named: Path | None) -> TargetFile | None:
+    """The target file that was named or, if none was, the one in the working directory. Raises WrongUse."""
+    try:
+        return read(named) if named is not None else find(Path())
+    except FileError as error:
+        raise WrongUse(str(error)) from None
+
+
+def configured(path: str, names: Iterable[str]) -> ClientConfig:
+    """The servers of a client configuration, all or those called `names`. Raises WrongUse."""
+    try:
+        return read_config(path, names)
+    except FileError as error:
+        raise WrongUse(visible(f"--config: {error}")) from None
+
+
+def faults() -> list[Json]:
+    """The reference server's faults: rows with name, requirements, revisions, transports, text."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "conformance.reference", "--list-faults"], capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in listed.stdout.splitlines()]
+
+
+def reference(names: Iterable[str]) -> Target:
+    """The reference server with faults, over a transport on which all of them show. Raises WrongUse."""
+    table = {row["name"]: row for row in faults()} if names else {}
+    command = [sys.executable, "-m", "conformance.reference"]
+    transports = ["stdio", "http"]
+    for name in names:
+        if name not in table:
+            near = difflib.get_close_matches(name, table, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else "demo --list-faults lists them"
+            raise WrongUse(f"there is no fault {name!r}; {hint}")
+        transports = [transport for transport in transports if transport in table[name]["transports"]]
+        command += ["--fault", name]
+    if not transports:
+        raise WrongUse("these faults do not show over the same transport")
+    if transports[0] == "stdio":
+        target = Target(tuple(command))
+    else:
+        target = Target((*command, "--transport", "http", "--port", "{port}"), "http://127.0.0.1:{port}/mcp")
+    return replace(target, secrets=confidential(target, os.environ))
+
+
+def _target(said: Said, file: TargetFile) -> Target:
+    """Raises WrongUse, FileError."""
+    env, taken = file.filled("env")
+    headers, more_taken = file.filled("headers")
+    env |= _pairs("--env", said.get("env"), "=", "NAME=VALUE")
+    headers |= _pairs("--header", said.get("headers"), ":", "NAME: VALUE")
+    cwd = said.get("cwd")
+    if said.get("server") or said.get("url"):
+        command, url = _command(said.get("server") or "", "--server"), said.get("url") or ""
+        where_url = "--url"
+    else:
+        command, url, where_url = _command_of(file), file.settings.get("url", ""), file.where("url")
+        cwd = cwd or file.folder("cwd") or (file.path.parent if command and file is not NOTHING else None)
+    if url and not url.startswith(("http://", "https://")):
+        raise WrongUse(f"{where_url}: {_told(Target(url=url), repr(url))} is no http or https URL")
+    if "{port}" in url and not command:
+        raise WrongUse(f"{where_url}: {{port}} stands for a free port only together with a server to start")
+    if headers and not url and said.get("headers"):
+        raise WrongUse("--header: only a server at a --url gets headers")
+    folder = str(cwd) if cwd is not None and Path(cwd) != Path() else None
+    target = Target(command, url, env, folder, headers if url else {})
+    written = in_settings([file.settings.get(key) for key in ("tools", "prompts", "resources", "answers")])
+    return replace(target, secrets={**confidential(target, os.environ), **written, **taken, **more_taken})
+
+
+def _told(target: Target, text: str) -> str:
+    """`text` without what is secret in `target`."""
+    return Mask(confidential(target)).text(text)
+
+
+def _command(text: str, where: str) -> tuple[str, ...]:
+    try:
+        return parse_command(text) if text else ()
+    except StartError as error:
+        raise WrongUse(f"{where}: {_told(Target(('', *text.split())), str(error))}") from None
+
+
+def _command_of(file: TargetFile) -> tuple[str, ...]:
+    server = file.settings.get("server", "")
+    return _command(server, file.where("server")) if isinstance(server, str) else tuple(server)
+
+
+def _pairs(option: str, texts: Iterable[str] | None, separator: str, form: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts or ():
+        name, found, value = text.partition(separator)
+        if not found or not name.strip():
+            # The rest of it, or all, may be a secret.
+            first = text.split()[0] if text.strip() else ""
+            shown = (
+                repr(first) if re.fullmatch(r"[A-Z_][A-Z0-9_]*", first) and not looks_secret(first) else "what is given"
+            )
+            raise WrongUse(f"{option}: {shown} is not of the form {form}")
+        pairs[name.strip()] = value.strip() if separator == ":" else value
+    return pairs
+
+
+def _options(said: Said, file: TargetFile) -> Options:
+    """Raises FileError."""
+    settings, usual = file.settings, Fuzzing()
+
+    def chosen(key: str, default: Any) -> Any:
+        return said[key] if said.get(key) not in (None, (), []) else settings.get(key, default)
+
+    tools: Mapping[str, Any] = settings.get("tools", {})
+    prompts: Mapping[str, Any] = settings.get("prompts", {})
+    named = tuple(said.get("tools") or ())
+    mentions = [Mention("tool", name, "--call-tool") for name in named]
+    mentions += [Mention("tool", name, file.where("tools", name)) for name in tools]
+    mentions += [Mention("prompt", name, file.where("prompts", name)) for name in prompts]
+    usually = HURRY if said.get("quick") else Limits()
+    limits = replace(usually, start=chosen("start-timeout", usually.start), answer=chosen("timeout", usually.answer))
+    mode = chosen("call-tools", "safe")
+    fail_on = chosen("fail-on", "violation")
+    assert mode in get_args(CallMode) and fail_on in get_args(FailOn)
+    return Options(
+        revisions=tuple(chosen("revisions", ())),
+        only=tuple(chosen("only", ())),
+        skip=tuple(chosen("skip", ())),
+        profiles=tuple(chosen("profiles", ())),
+        policy=CallPolicy(mode, (*named, *tools)),
+        limits=limits,
+        jobs=chosen("jobs", Options().jobs),
+        fail_on=fail_on,
+        samples=_samples(settings),
+        mentions=tuple(mentions),
+        answers=_answers(settings.get("answers", {})),
+        softened=_softened(file),
+        own=_own(said.get("cases"), file),
+        fuzzing=Fuzzing(chosen("fuzz", usual.examples), chosen("fuzz-time", usual.seconds), chosen("seed", usual.seed)),
+        quick=bool(said.get("quick")),
+        time_limit=chosen("time-limit", math.inf),
+        given=frozenset(
+            [*_pairs("--env", said.get("env"), "=", ""), *_pairs("--header", said.get("headers"), ":", "")]
+        ),
+        named_by=() if file is NOTHING or said.get("server") or said.get("url") else ("--target", str(file.path)),
+    )
+
+
+def _samples(settings: Mapping[str, Any]) -> Samples:
+    good = {
+        tool: tuple(sample["arguments"] for sample in samples if sample.get("outcome") != "error")
+        for tool, samples in settings.get("tools", {}).items()
+    }
+    return Samples(good, settings.get("prompts", {}), tuple(settings.get("resources", ())))
+
+
+def _answers(given: Mapping[str, Any]) -> Given:
+    plain = Given()
+    return Given(
+        given.get("sampling", plain.sampling), given.get("elicitation", {}), tuple(given.get("roots", plain.roots))
+    )
+
+
+def _softened(file: TargetFile) -> dict[str, Severity]:
+    softened = {}
+    for identifier, severity in file.settings.get("severity", {}).items():
+        if identifier not in load():
+            hint = near(identifier, load()) or "; mcp-conform list shows all"
+            raise file.error(("severity", identifier), f"there is no requirement {identifier!r}{hint}")
+        softened[identifier] = Severity(severity)
+    return softened
+
+
+def _own(said: Path | None, file: TargetFile) -> Own | None:
+    folder, tools = said or file.folder("cases"), file.settings.get("tools", {})
+    if folder is None and not tools:
+        return None
+    # Imports nearly all of the suite; without it the target starts earlier.
+    from conformance.engine.own import Own, load_own, outcomes
+
+    own = load_own(folder) if folder is not None else Own()
+    sampled = outcomes(tools, file.where("tools"))
+    requirements = {**own.requirements, **sampled.requirements}
+    return Own((*own.cases, *sampled.cases), requirements, str(said) if said else "")

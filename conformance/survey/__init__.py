@@ -1,0 +1,1 @@
+"""What a target offers, and arguments that its tools admit."""

@@ -1,0 +1,360 @@
+"""What the target offers, asked once a run, and the picks that cases make from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from conformance.budget import cost
+from conformance.model import Json
+from conformance.session.messages import Counted, Unavailable, Unread
+from conformance.session.session import Call, Session
+from conformance.survey.arguments import Unfillable, candidates, smallest_arguments
+
+__all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "pick", "take", "walk"]
+
+MAX_PAGES = 200
+MAX_SIZE = 16 * 1024 * 1024
+"""Bytes of our memory for what is kept of one list, about 5000 tools."""
+MAX_CALLS = 100
+"""Tools that are called, however many may be."""
+
+_TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+"""What the name of an HTTP header is made of."""
+
+LISTS = {
+    "tools": ("tools/list", "tools"),
+    "resources": ("resources/list", "resources"),
+    "templates": ("resources/templates/list", "resourceTemplates"),
+    "prompts": ("prompts/list", "prompts"),
+}
+"""Name of the list → its method and the member of the result that holds the items."""
+
+
+CallMode = Literal["none", "safe", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallPolicy:
+    """Which tools may be called: `safe` those annotated readOnlyHint, `none`, `all`; `named` ones in any case."""
+
+    mode: CallMode = "safe"
+    named: tuple[str, ...] = ()
+
+    def allows(self, tool: Json) -> bool:
+        """Whether `tool`, as listed, may be called."""
+        if tool.get("name") in self.named or self.mode == "all":
+            return True
+        annotations = tool.get("annotations")
+        return self.mode == "safe" and isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
+
+    @property
+    def reason(self) -> str:
+        """Why a tool that is not allowed is left out, and what would have it called."""
+        if self.mode == "none":
+            return "--call-tools none; --call-tool NAME has one called"
+        return "not annotated readOnlyHint; --call-tool NAME has one called, --call-tools all has all"
+
+    @property
+    def forbids(self) -> str:
+        """Where no listed tool may be called: why, and what would let one be."""
+        why = "--call-tools none" if self.mode == "none" else "none is annotated readOnlyHint"
+        return f"no tool may be called: {why}; name one with --call-tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What the user gave to try: arguments of good calls by tool, arguments by prompt, URIs that may be read."""
+
+    tools: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
+    prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list.
+
+    `unread` are the lists that the server declared and did not give, or not to the end; `cut` says of which we read no
+    more, and how much was read.
+    """
+
+    capabilities: Json
+    policy: CallPolicy
+    tools: tuple[Json, ...] = ()
+    resources: tuple[Json, ...] = ()
+    templates: tuple[Json, ...] = ()
+    prompts: tuple[Json, ...] = ()
+    pages: tuple[tuple[str, int], ...] = ()
+    unread: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    samples: Samples = field(default_factory=Samples)
+
+    def arguments_for(self, tool: Json) -> dict[str, Json]:
+        """Arguments for a good call of a listed tool: the user's, or the smallest. Raises Unavailable."""
+        given = self.samples.tools.get(str(tool.get("name")))
+        if given:
+            return dict(given[0])
+        try:
+            return smallest_arguments(tool.get("inputSchema"))
+        except Unfillable as reason:
+            raise Unavailable(f"no arguments can be made up for tool {tool.get('name')!r}: {reason}") from None
+
+    def other_arguments(self, tool: Json) -> list[dict[str, Json]]:
+        """What else may be tried if the tool fails with `arguments_for`: the user's, or others that are made up."""
+        given = self.samples.tools.get(str(tool.get("name")))
+        try:
+            return list(given or candidates(tool.get("inputSchema")))[1:]
+        except Unfillable:
+            return []
+
+    def prompt_arguments(self, prompt: Json) -> dict[str, str]:
+        """Arguments for a listed prompt: the user's, or a short string for each that is required."""
+        given = self.samples.prompts.get(str(prompt.get("name")))
+        return dict(given) if given is not None else dict.fromkeys(required_of(prompt), "x")
+
+    @property
+    def readable(self) -> list[str]:
+        """The URIs of resources: first those that the user gave, then those listed."""
+        listed = [item["uri"] for item in self.resources if isinstance(item.get("uri"), str)]
+        return list(dict.fromkeys((*self.samples.resources, *listed)))
+
+    def declares(self, capability: str) -> bool:
+        """Whether the server declared the dotted `capability`; a boolean leaf must be true."""
+        place: Json = self.capabilities
+        for step in capability.split("."):
+            if not isinstance(place, dict) or step not in place:
+                return False
+            place = place[step]
+        return place is not False and place is not None
+
+    @property
+    def header_arguments(self) -> dict[str, dict[str, str]]:
+        """Tool → argument → the name that `x-mcp-header` gives it, for those that are mirrored in HTTP headers."""
+        marked: dict[str, dict[str, str]] = {}
+        for tool in self.tools:
+            schema = tool.get("inputSchema")
+            properties = schema.get("properties") if isinstance(schema, dict) else None
+            for name, property in properties.items() if isinstance(properties, dict) else ():
+                header = property.get("x-mcp-header") if isinstance(property, dict) else None
+                if isinstance(header, str) and _TOKEN.fullmatch(header):  # no other name can be sent
+                    marked.setdefault(str(tool.get("name")), {})[name] = header
+        return marked
+
+    @property
+    def callable_tools(self) -> list[Json]:
+        """Tools that have a name to call them by and may be called, and not as a task only."""
+        return [tool for tool in _named(self.tools) if self.policy.allows(tool) and task_support(tool) != "required"]
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Tools with a name that may not be called, or cannot be → why."""
+        reasons: dict[str, str] = {}
+        allowed = 0
+        for tool in _named(self.tools):
+            if not self.policy.allows(tool):
+                reasons[tool["name"]] = self.policy.reason
+                continue
+            allowed += 1
+            if allowed > MAX_CALLS:
+                reasons[tool["name"]] = f"only the first {MAX_CALLS} of the tools that may be called are"
+            elif not self.samples.tools.get(tool["name"]):
+                try:
+                    smallest_arguments(tool.get("inputSchema"))
+                except Unfillable as why:
+                    reasons[tool["name"]] = f"no arguments can be made up: {why}; give some in the target file"
+        return reasons
+
+    @property
+    def named_prompts(self) -> list[Json]:
+        """Prompts that have a name to ask for them by."""
+        return _named(self.prompts)
+
+    @property
+    def task_tools(self) -> list[Json]:
+        """Tools that may be called as tasks, of a server that has tasks."""
+        if not self.declares("tasks.requests.tools.call"):
+            return []
+        return [t for t in _named(self.tools) if self.policy.allows(t) and task_support(t) in ("optional", "required")]
+
+
+def _named(items: Sequence[Json]) -> list[Json]:
+    return [item for item in items if isinstance(item.get("name"), str)]
+
+
+def task_support(tool: Json) -> Json:
+    """What a listed tool says about calls of it as tasks: forbidden unless it says otherwise."""
+    execution = tool.get("execution")
+    return execution.get("taskSupport", "forbidden") if isinstance(execution, dict) else "forbidden"
+
+
+def walk(session: Session, method: str, member: str) -> Iterator[tuple[Call, list[Json]]]:
+    """Each page of a list: the call and its items. Ends at an error, a cycle, MAX_PAGES or MAX_SIZE. Raises Unread."""
+    cursor: Json = None
+    seen: set[str] = set()
+    size = 0
+    for _ in range(MAX_PAGES):
+        call = session.request(method, None if cursor is None else {"cursor": cursor})
+        items = call.result.get(member) if isinstance(call.result, dict) else None
+        yield call, [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        cursor = call.result.get("nextCursor") if isinstance(call.result, dict) else None
+        if not isinstance(cursor, str) or cursor in seen:
+            return
+        seen.add(cursor)
+        size += size_of(call)
+        if size > MAX_SIZE:
+            return
+
+
+def size_of(call: Call) -> int:
+    """Bytes of our memory that the answer takes."""
+    message = call.response
+    return message.size if isinstance(message, Counted) else sum(map(cost, call.answers[:1]))
+
+
+def has_more(call: Call) -> bool:
+    """Whether a page names a further one."""
+    return isinstance(call.result, dict) and isinstance(call.result.get("nextCursor"), str)
+
+
+def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
+    """Ask for every list that the server declared."""
+    survey = Survey(session.capabilities, policy, samples=samples)
+    found: dict[str, tuple[Json, ...]] = {}
+    pages: list[tuple[str, int]] = []
+    unread: list[str] = []
+    cut: list[str] = []
+    for name, (method, member) in LISTS.items():
+        if not survey.declares("resources" if name == "templates" else name):
+            continue
+        items: list[Json] = []
+        count = size = 0
+        whole = True
+        try:
+            for call, page in walk(session, method, member):
+                items += page
+                count += 1
+                size += size_of(call)
+                whole &= isinstance(call.result, dict) and isinstance(call.result.get(member), list)
+            if (count == MAX_PAGES or size > MAX_SIZE) and has_more(call):
+                cut.append(read_no_further(name, count, size))
+                whole = False
+        except Unavailable:  # so much else went unanswered that this was not waited for
+            whole = False
+        except Unread as why:
+            whole = False
+            cut.append(f"the list of {name} was read no further than {count} pages: {why}")
+        unread += [] if whole else [name]
+        found[name] = tuple(items)
+        pages.append((name, count))
+    return Survey(
+        session.capabilities, policy, pages=tuple(pages), unread=tuple(unread), cut=tuple(cut), samples=samples, **found
+    )
+
+
+def read_no_further(name: str, pages: int, size: int) -> str:
+    """The sentence that says where we stopped."""
+    return f"the list of {name} was read no further than {pages} pages, {size / 1e6:.0f} MB"
+
+
+def _may_be_called(survey: Survey) -> Sequence[Json]:
+    if not survey.callable_tools:
+        raise Unavailable(survey.policy.forbids)
+    return survey.callable_tools
+
+
+def _call_of(survey: Survey, tools: Sequence[Json], lacking: str) -> Json:
+    for tool in tools:
+        try:
+            return {"name": tool.get("name"), "arguments": survey.arguments_for(tool)}
+        except Unavailable:
+            continue
+    raise Unavailable(lacking)
+
+
+def _required(item: Json) -> list[str]:
+    schema = item.get("inputSchema")
+    required = schema.get("required") if isinstance(schema, dict) else None
+    return [str(name) for name in required] if isinstance(required, list) else []
+
+
+def _tool_call(survey: Survey) -> Json:
+    return _call_of(survey, _may_be_called(survey), "no tool that may be called has arguments that can be made up")
+
+
+def _bare_tool(survey: Survey) -> Json:
+    tools = [tool for tool in _may_be_called(survey) if not _required(tool)]
+    return _call_of(survey, tools, "no tool that may be called does without arguments")
+
+
+def _strict_tool(survey: Survey) -> Json:
+    for tool in _may_be_called(survey):
+        if _required(tool):
+            return {"name": tool.get("name"), "arguments": {}}
+    raise Unavailable("no tool that may be called has a required argument")
+
+
+def _tool_name(survey: Survey) -> Json:
+    for tool in survey.tools:
+        if isinstance(tool.get("name"), str):
+            return tool["name"]
+    raise Unavailable("the server lists no tool")
+
+
+def _resource_uri(survey: Survey) -> Json:
+    for uri in survey.readable:
+        return uri
+    raise Unavailable("the server lists no resource")
+
+
+def required_of(prompt: Json) -> list[str]:
+    """The names of the required arguments of a listed prompt."""
+    listed = prompt.get("arguments")
+    return [
+        str(argument.get("name"))
+        for argument in (listed if isinstance(listed, list) else [])
+        if isinstance(argument, dict) and argument.get("required") is True
+    ]
+
+
+def _prompt(survey: Survey) -> Json:
+    for prompt in sorted(survey.named_prompts, key=lambda prompt: len(required_of(prompt))):
+        return {"name": prompt.get("name"), "arguments": survey.prompt_arguments(prompt)}
+    raise Unavailable("the server lists no prompt")
+
+
+def _strict_prompt(survey: Survey) -> Json:
+    for prompt in survey.named_prompts:
+        if required_of(prompt):
+            return {"name": prompt.get("name"), "arguments": {}}
+    raise Unavailable("no prompt has a required argument")
+
+
+def _completion(survey: Survey) -> Json:
+    for prompt in survey.named_prompts:
+        listed = prompt.get("arguments")
+        for argument in listed if isinstance(listed, list) else []:
+            if isinstance(argument, dict) and isinstance(argument.get("name"), str):
+                reference = {"type": "ref/prompt", "name": prompt.get("name")}
+                return {"ref": reference, "argument": {"name": argument["name"], "value": ""}}
+    raise Unavailable("no prompt has an argument to complete")
+
+
+PICKS: dict[str, Callable[[Survey], Json]] = {
+    "tool-call": _tool_call,
+    "tool-call-without-arguments": _bare_tool,
+    "tool-call-lacking-a-required-argument": _strict_tool,
+    "tool-name": _tool_name,
+    "resource-uri": _resource_uri,
+    "prompt-get": _prompt,
+    "completion-of-prompt-argument": _completion,
+    "prompt-get-lacking-a-required-argument": _strict_prompt,
+}
+"""What `$pick` may name: params or parts of params, made from the survey. Each raises Unavailable."""
+
+
+def pick(kind: str, survey: Survey) -> Json:
+    """The thing of that kind. Raises Unavailable, KeyError for an unknown kind."""
+    return PICKS[kind](survey)

@@ -1,0 +1,161 @@
+"""Finds secrets in text, however they are spelt, and puts the names of their variables in their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from conformance.target.credentials import is_setting
+from conformance.target.spellings import Spelling, lowered, readings, spellings
+
+SHORTEST = 4
+"""Characters of the shortest secret that is masked."""
+
+CUT = "…"
+"""Stands where a text was cut, and perhaps a secret in it."""
+
+_GRAM = 8
+_FEW = 100
+_CHUNK, _OVERLAP = 65536, 2048
+"""Characters looked through at once, and those that two chunks share: more than any spelling's `least`, escaped."""
+
+_NUMBER = re.compile(r"[-+.\deE]+")
+
+Span = tuple[int, int, str]
+"""Where a secret stands in a text, from and up to, and its name."""
+
+
+class Mask:
+    """Replaces secrets, a mapping of value → name of the variable that stands for it, by `***NAME***`.
+
+    Values shorter than SHORTEST characters and words of settings such as `true` are never masked: they would turn up
+    by chance. A secret is found in any case, in the spellings of `spellings.py`, through escapes, and by any half of
+    it; where a text was cut, its beginning is enough.
+    """
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        self._spelt: list[tuple[Spelling, str, int]] = []
+        for secret, value in enumerate(sorted(secrets, key=len, reverse=True)):
+            if len(value) >= SHORTEST and not is_setting(value):
+                self._spelt += [(spelling, secrets[value], secret) for spelling in spellings(value)]
+        self.numeric = any(_NUMBER.fullmatch(value) for value in secrets)
+        self._grams: dict[str, list[tuple[int, int]]] = {}
+        short: dict[str, str] = {}
+        self._begun: dict[str, str] = {}
+        for number, ((text, least), name, _) in enumerate(self._spelt):
+            for length in range(SHORTEST, min(len(text), least + 1)):
+                self._begun.setdefault(text[:length], name)
+            if least < _GRAM:
+                short.setdefault(text, name)
+            # Whatever piece of `least` characters it is, it holds one of these whole.
+            for place in range(0, len(text) - _GRAM + 1, least - _GRAM + 1) if least >= _GRAM else ():
+                self._grams.setdefault(text[place : place + _GRAM], []).append((number, place))
+        self._short = short
+        self._shorts = re.compile("|".join(map(re.escape, sorted(short, key=len, reverse=True)))) if short else None
+        self._longest_begun = max(map(len, self._begun), default=0)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to mask."""
+        return bool(self._spelt)
+
+    def text(self, text: str) -> str:
+        """`text` without the secrets."""
+        return "".join(f"***{_plain(name)}***" if name else part for part, name in self.parts(text))
+
+    def parts(self, text: str) -> list[tuple[str, str]]:
+        """`text` in pieces, each with the name of the secret that it is, or "" if it is none."""
+        spans = self._spans(text) if self else []
+        found, end = [], 0
+        for start, stop, name in spans:
+            found += [(text[end:start], ""), (text[start:stop], name)]
+            end = stop
+        return [part for part in (*found, (text[end:], "")) if part[0]]
+
+    # -- where the secrets are
+
+    def _spans(self, text: str) -> list[Span]:
+        spans = [
+            (offset + start, offset + end, name)
+            for offset in range(0, max(len(text) - _OVERLAP, 1), _CHUNK - _OVERLAP)
+            for start, end, name in self._in_chunk(text[offset : offset + _CHUNK])
+        ]
+        return _united(spans) if spans else spans
+
+    def _in_chunk(self, text: str) -> Iterator[Span]:
+        for reading, places in readings(text):
+            low = lowered(reading)
+            for start, end, name in (*self._pieces(low), *self._whole(low), *self._beginnings(low)):
+                yield (start, end, name) if places is None else (places[start], places[end], name)
+
+    def _pieces(self, text: str) -> Iterator[Span]:
+        known: dict[int, int] = {}
+        for place in self._hits(text):
+            for number, inner in self._grams[text[place : place + _GRAM]]:
+                (spelling, least), name, secret = self._spelt[number]
+                if place + _GRAM <= known.get(secret, 0):
+                    continue
+                start, end = _run(text, place, spelling, inner)
+                if end - start >= least:
+                    known[secret] = max(end, known.get(secret, 0))
+                    yield start, end, name
+
+    def _hits(self, text: str) -> Iterable[int]:
+        """Where one of the grams stands, in order."""
+        grams = self._grams
+        if len(grams) > _FEW:
+            return [i for i in range(len(text) - _GRAM + 1) if text[i : i + _GRAM] in grams]
+        # A search in C for each of a few is faster than a look at each place.
+        there = [gram for gram in grams if gram in text]
+        return sorted(i for gram in there for i in _places(text, gram))
+
+    def _whole(self, text: str) -> Iterator[Span]:
+        if self._shorts is not None:
+            for found in self._shorts.finditer(text):
+                yield found.start(), found.end(), self._short[found[0]]
+
+    def _beginnings(self, text: str) -> Iterator[Span]:
+        """What was cut off in the middle of a secret."""
+        for end in _places(text, CUT) if CUT in text else ():
+            for length in range(min(self._longest_begun, end), SHORTEST - 1, -1):
+                name = self._begun.get(text[end - length : end])
+                if name is not None:
+                    yield end - length, end, name
+                    break
+
+
+def _run(text: str, place: int, spelling: str, inner: int) -> tuple[int, int]:
+    """How far text and spelling are the same around a place that they have in common."""
+    if inner <= place and text.startswith(spelling, place - inner):
+        return place - inner, place - inner + len(spelling)
+    start, before = place, inner
+    while start > 0 and before > 0 and text[start - 1] == spelling[before - 1]:
+        start, before = start - 1, before - 1
+    end, after = place, inner
+    while end < len(text) and after < len(spelling) and text[end] == spelling[after]:
+        end, after = end + 1, after + 1
+    return start, end
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    place = text.find(part)
+    while place >= 0:
+        yield place
+        place = text.find(part, place + 1)
+
+
+def _united(spans: list[Span]) -> list[Span]:
+    """Those that overlap put together, under the name of the longest."""
+    united: list[tuple[int, int, str, int]] = []
+    for start, end, name in sorted(spans):
+        if united and (start < united[-1][1] or (start == united[-1][1] and name == united[-1][2])):
+            first, last, longest, length = united[-1]
+            if end - start > length:
+                longest, length = name, end - start
+            united[-1] = (first, max(last, end), longest, length)
+        else:
+            united.append((start, end, name, end - start))
+    return [(start, end, name) for start, end, name, _ in united]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^\w.-]", "_", name)

@@ -1,0 +1,1 @@
+"""JSON Schemas: those of the protocol, those that servers and users write, and pointers into documents."""
