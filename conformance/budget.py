@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import re
 import sys
 import threading
 
@@ -86,13 +87,13 @@ def kept(data: bytearray) -> bytes:
 
 KEPT_BYTES = 64 * 1024
 """A longer frame is kept by its beginning only."""
+LARGE = 16 * 1024
+"""Bytes from which on a message counts, and is kept for as long as the case needs it, its frame without it."""
 
 
 def brief(frame: Frame) -> Frame:
-    """The frame, or its beginning if it is long; what it says is then left out."""
-    if len(frame.data) <= KEPT_BYTES:
-        return frame
-    return frame._replace(data=frame.data[:KEPT_BYTES], message=None)
+    """The frame, or its beginning if it is long; what it says is left out if that is much."""
+    return frame if len(frame.data) < LARGE else frame._replace(data=frame.data[:KEPT_BYTES], message=None)
 
 
 def curtailed(frame: Frame) -> Frame:
@@ -107,6 +108,15 @@ EACH, EACH_PART = 500, 200
 def parts_of(data: bytes) -> int:
     """How many values JSON has, or more: commas and brackets in strings are counted too."""
     return data.count(b",") + data.count(b"{") + data.count(b"[")
+
+
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_QUICKLY_COUNTED = 4 * MB
+
+
+def exact_parts_of(data: bytes) -> int:
+    """As `parts_of`, strings left out, which takes as long as reading the JSON; of what is very long the same."""
+    return parts_of(_STRINGS.sub(b"", data)) if len(data) <= _QUICKLY_COUNTED else parts_of(data)
 
 
 def cost(frame: Frame) -> int:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from fronts import conform
 
-from conformance.budget import BYTES, KEPT_BYTES, MESSAGES, SMALL, Budget, Bulk, kept
+from conformance.budget import BYTES, KEPT_BYTES, LARGE, MESSAGES, SMALL, Budget, Bulk, kept
 from conformance.checks.ledger import History
 from conformance.model import Frame
 from conformance.session.messages import MOST_PARTS, Call, Counted, Unread, id_key
-from conformance.session.reading import LARGE, TOO_LONG, TOO_MANY, TOO_MUCH, read
+from conformance.session.reading import TOO_LONG, TOO_MANY, TOO_MUCH, read
 from conformance.session.requests import MOST_ANSWERS, Requests
 from conformance.session.watching import ENOUGH, Watching
 from conformance.transports.stdio import Lines
@@ -66,6 +66,19 @@ def test_a_message_that_is_too_large_is_told_from_what_is_no_message() -> None:
         assert read(json.dumps({"x": "y" * LARGE}).encode())[2] == TOO_MUCH
     finally:
         MESSAGES.give(MESSAGES.most)
+
+
+def test_commas_in_a_text_do_not_make_a_message_too_large() -> None:
+    data = json.dumps({"text": "[1, 2], " * 100_000}).encode()
+    assert MESSAGES.take(MESSAGES.most - MESSAGES.used - 2 * len(data))
+    taken = MESSAGES.used
+    try:
+        message, readable, unread = read(data)
+        assert (readable, unread) == (True, "") and len(message["text"]) == 800_000
+    finally:
+        MESSAGES.give(taken)
+    commas, readable, _ = read(json.dumps({"text": "," * 2 * MOST_PARTS}).encode())
+    assert readable and len(commas["text"]) == 2 * MOST_PARTS
 
 
 def test_a_long_line_is_cut_where_there_is_no_room_and_the_next_one_is_whole() -> None:

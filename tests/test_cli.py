@@ -104,7 +104,8 @@ def test_a_signal_while_a_class_is_being_made_is_an_interrupt_and_no_bug() -> No
 
 
 def _ended_by(expression: str) -> subprocess.CompletedProcess[str]:
-    script = f"from conformance import __main__, cli\ncli.app.main = lambda **_: {expression}\n__main__.main()"
+    script = "from conformance import __main__\nfrom conformance.cli import main\n"
+    script += f"main.app.main = lambda **_: {expression}\n__main__.main()"
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
 

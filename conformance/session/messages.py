@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
-from conformance.budget import MESSAGES, cost
+from conformance.budget import MESSAGES, cost, exact_parts_of, parts_of
 from conformance.model import Frame, Json
 from conformance.validation.schema_bounds import deeper
 
@@ -224,7 +224,7 @@ def _may_be_deep(data: bytes) -> bool:
 
 
 def _has_too_many_parts(data: bytes) -> bool:
-    return len(data) > 2 * MOST_PARTS and data.count(b"[") + data.count(b"{") + data.count(b",") > MOST_PARTS
+    return len(data) > 2 * MOST_PARTS and parts_of(data) > MOST_PARTS and exact_parts_of(data) > MOST_PARTS
 
 
 def _decoded(text: str) -> Json:

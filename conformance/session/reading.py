@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 
-from conformance.budget import EACH_PART, MESSAGES, MOST_BYTES, ONE_AT_A_TIME, parts_of
+from conformance.budget import EACH_PART, LARGE, MESSAGES, MOST_BYTES, ONE_AT_A_TIME, exact_parts_of, parts_of
 from conformance.model import Json
 from conformance.session.messages import MOST_PARTS, Counted, beyond_us, parse
 
-LARGE = 16 * 1024
-"""Bytes from which on a message is counted."""
 HUGE = 1024 * 1024
 """Bytes from which on messages are dealt with one at a time: what is made of each meanwhile takes much more."""
 PATIENCE = 0.25
@@ -39,12 +37,13 @@ def read(data: bytes, omitted: int = 0) -> tuple[Json, bool, str]:
     if len(data) < LARGE:
         return *parse(data), ""
     parts = parts_of(data)
-    if parts > MOST_PARTS:
+    if parts > MOST_PARTS and (parts := exact_parts_of(data)) > MOST_PARTS:
         return None, False, TOO_MANY if looks_like_json(data) else ""
-    # One message alone is always read.
-    size = min(_width(data) * len(data) + EACH_PART * parts, MESSAGES.most * 3 // 4)
-    if not MESSAGES.take(size, PATIENCE):
-        return None, False, TOO_MUCH if looks_like_json(data) else ""
+    size = _size(data, parts)
+    if not MESSAGES.take(size):  # then it is worth a second look
+        size = _size(data, exact_parts_of(data))
+        if not MESSAGES.take(size, PATIENCE):
+            return None, False, TOO_MUCH if looks_like_json(data) else ""
     if len(data) < HUGE:
         return _counted(data, size)
     with ONE_AT_A_TIME:
@@ -70,6 +69,11 @@ def _counted(data: bytes, size: int) -> tuple[Json, bool, str]:
     else:
         MESSAGES.give(size)
     return message, readable, TOO_MANY if not readable and beyond_us(data) else ""
+
+
+def _size(data: bytes, parts: int) -> int:
+    """Bytes of our memory that a message takes; one message alone always fits."""
+    return min(_width(data) * len(data) + EACH_PART * parts, MESSAGES.most * 3 // 4)
 
 
 def _width(data: bytes) -> int:

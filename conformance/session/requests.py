@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Collection, Iterable
 
-from conformance.budget import KEPT_BYTES, brief, cost, curtailed
+from conformance.budget import KEPT_BYTES, LARGE, brief, cost, curtailed
 from conformance.model import Frame, Json
 from conformance.session.features import feature_of, reports_progress
 from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, parse
@@ -90,7 +90,7 @@ class Requests:
         """Enter a response to `call`, and learn from how long it took and what it overtook."""
         if len(call.answers) < MOST_ANSWERS:
             call.answers.append(brief(frame) if call.answers or call.awaited else curtailed(frame))
-        if len(frame.data) > KEPT_BYTES:
+        if len(frame.data) >= LARGE:
             self._large.append(call.answers)
         self.waiting.pop(id_key(call.id), None)
         self._stray = None
@@ -184,7 +184,7 @@ class Requests:
         self._told = [call for call in self._told if not call.done]
         self._room = ROOM
         for answers in self._large:
-            answers[:] = [each._replace(message=None) if len(each.data) >= KEPT_BYTES else each for each in answers]
+            answers[:] = [each._replace(message=None) if len(each.data) >= LARGE else each for each in answers]
         self._large.clear()
 
     # -- responses with wrong ids

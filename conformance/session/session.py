@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Unpack
 
+from conformance.budget import LARGE
 from conformance.model import Frame, Json, Limits
 from conformance.revisions import Revision
 from conformance.session.answers import Answers
 from conformance.session.era import Era
 from conformance.session.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.session.patience import COUNTED, GRACE, Patience
-from conformance.session.reading import HUGE, LARGE, read
+from conformance.session.reading import HUGE, read
 from conformance.session.requests import Requests, may_answer
 from conformance.session.trace import Trace
 from conformance.session.watching import Watching
