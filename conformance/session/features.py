@@ -89,8 +89,8 @@ class Features:
         self._turn = threading.Condition()
         self._returned: set[Feature] = set()
         self._silent: dict[tuple[Feature, bool], float] = {}
-        self._asking: dict[Feature, tuple[object, int, float]] = {}
-        """Who asks, in which thread, and until when others let it."""
+        self._asking: dict[tuple[Feature, bool], tuple[object, int, float]] = {}
+        """Who asks, in which thread, and until when others let it; who asks to be told of progress lets only such."""
         self._tried: Counter[Feature] = Counter()
         self._flying: set[Feature] = set()
 
@@ -118,7 +118,8 @@ class Features:
                 return True
             if illegal:
                 return False
-            if feature in self._asking or feature in self._flying or self._tried[feature] >= TRIES:
+            asked_for = (feature, False) in self._asking or (feature, True) in self._asking
+            if asked_for or feature in self._flying or self._tried[feature] >= TRIES:
                 return True
             self._tried[feature] += 1
             self._flying.add(feature)
@@ -140,12 +141,12 @@ class Features:
         talkative = progress_token(params) is not None
         with self._turn:
             end = time.monotonic() + seconds
-            while not self._avoided(feature, talkative) and self._taken(feature, who, end):
+            while not self._avoided(feature, talkative) and self._taken(feature, talkative, who, end):
                 self._turn.wait(max(0.0, end - time.monotonic()))
             if why := self._avoided(feature, talkative):
                 raise NotAskedAgain(why)
             if feature not in self._returned:
-                self._asking[feature] = who, threading.get_ident(), time.monotonic() + LONGEST_TURN
+                self._asking[feature, talkative] = who, threading.get_ident(), time.monotonic() + LONGEST_TURN
 
     def returned(self, call: Call) -> None:
         """An answer came, of whatever kind, or news of its progress."""
@@ -155,32 +156,36 @@ class Features:
                 self._returned.add(feature)
                 for talkative in (False, True):
                     self._silent.pop((feature, talkative), None)
-                self._asking.pop(feature, None)
+                    self._asking.pop((feature, talkative), None)
                 self._turn.notify_all()
 
-    def under_way(self, method: str, params: Json, who: object, seconds: float) -> bool:
-        """Whether somebody else has asked for that, and gets no answer in `seconds` from now on either."""
-        feature = feature_of(method, params)
+    def under_way(self, tool: Json, talkative: bool, who: object, seconds: float) -> bool:
+        """Whether somebody else has called the tool, and gets no answer in `seconds` from now on either.
+
+        For who asks to be told of progress that is somebody else who does so: then one knows whether it hangs.
+        """
+        feature = feature_of("tools/call", tool)
         if feature is None:
             return False
         with self._turn:
-            return not self._turn.wait_for(lambda: not self._taken(feature, who, math.inf), seconds)
+            return not self._turn.wait_for(lambda: not self._taken(feature, talkative, who, math.inf), seconds)
 
     def silent(self, call: Call, seconds: float) -> None:
         """No answer came within `seconds`, nor when the call was cancelled."""
         feature = feature_of(call.method, call.params)
         if feature is not None:
             with self._turn:
-                self._silent[feature, progress_token(call.params) is not None] = seconds
+                talkative = progress_token(call.params) is not None
+                self._silent[feature, talkative] = seconds
                 self._returned.discard(feature)
-                self._asking.pop(feature, None)
+                self._asking.pop((feature, talkative), None)
                 self._turn.notify_all()
 
     def left(self, who: object) -> None:
         """`who` waits for nothing any more."""
         with self._turn:
-            for feature in [feature for feature, (asking, *_) in self._asking.items() if asking is who]:
-                del self._asking[feature]
+            for asked in [asked for asked, (asking, *_) in self._asking.items() if asking is who]:
+                del self._asking[asked]
             self._turn.notify_all()
 
     def renew(self) -> None:
@@ -201,8 +206,13 @@ class Features:
         first, spent = next(iter(silent.items()))
         return f"{_shown(feature)} was not called: {_shown(first)} did not answer within {spent:.3g} s{HUNG}"
 
-    def _taken(self, feature: Feature, who: object, end: float) -> bool:
+    def _taken(self, feature: Feature, talkative: bool, who: object, end: float) -> bool:
         """Whether another session waits for it, and not one of the same thread, which would wait for itself."""
-        asking, thread, until = self._asking.get(feature, (who, 0, 0.0))
-        others = asking is not who and thread != threading.get_ident() and feature not in self._returned
-        return others and time.monotonic() < min(until, end)
+        if feature in self._returned:
+            return False
+        now = time.monotonic()
+        asked = [self._asking.get((feature, kind)) for kind in ((True,) if talkative else (False, True))]
+        return any(
+            each is not None and each[0] is not who and each[1] != threading.get_ident() and now < min(each[2], end)
+            for each in asked
+        )

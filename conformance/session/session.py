@@ -26,9 +26,9 @@ class Session:
     """Used by one thread; the transport has threads of its own.
 
     `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
-    `slow_tools` are those that took so long that they are not worth another call. `deaf` says that the sentinel was not
-    answered in time: the server hangs, as far as is known.
-    `secrets` are what the target was given and must not tell.
+    `slow_tools` are those that took so long that they are not worth another call. `hears_unasked` is whether what the
+    server sends of its own accord can arrive, None as long as nobody has seen to it. `deaf` says that the sentinel was
+    not answered in time: the server hangs, as far as is known. `secrets` are what the target was given and must not tell.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Session:
         self.http_headers: dict[str, str] = {}
         self.header_arguments: dict[str, dict[str, str]] = {}
         self.slow_tools: set[str] = set()
+        self.hears_unasked: bool | None = None
         self.spent = False
         """Whether generated frames were sent, so that nobody judges how the session ends."""
         self.deaf = False

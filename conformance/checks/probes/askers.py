@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from conformance.checks.probes import Bench
 from conformance.checks.probes.calls import call_each, cancel
+from conformance.checks.probes.lists import hears_announcements
 from conformance.model import Frame, Json
 from conformance.session.answers import CAPABILITY, Reply
 from conformance.session.session import Call, Session
@@ -138,6 +139,7 @@ def hear_question(session: Session, seconds: float, method: str = "") -> None:
 def hear_unasked(session: Session) -> None:
     """Let a server that asks by itself after the opening do so, before a tool is taken for who asks."""
     if session.revision.era == "handshake":
+        hears_announcements(session)
         hear_question(session, session.limits.quiet)
 
 

@@ -28,24 +28,26 @@ def named_tools(bench: Bench) -> list[Json]:
     return bench.survey.callable_tools
 
 
-def callable_tools(bench: Bench) -> Iterator[tuple[Json, Json]]:
+def callable_tools(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Json]]:
     """Tools that may be called, each with the params of a good call; those known to be slow are left out.
 
-    Raises Unavailable if there is none.
+    `talkative` says that they will be asked for progress. Raises Unavailable if there is none.
     """
     tools = named_tools(bench)
     if not tools:
         raise Unavailable(bench.survey.policy.forbids)
+    session = bench.session
     found = False
     slow: list[str] = []
     for tool in tools[:MAX_CALLS]:
-        if tool["name"] in bench.session.slow_tools:
+        if tool["name"] in session.slow_tools:
             slow.append(f"{tool['name']!r}")
             continue
-        if avoided(bench.session, tool):
+        if avoided(session, tool):
             slow.append(f"{tool['name']!r}, which does not return")
             continue
-        if bench.session.patience.features.under_way("tools/call", tool, bench.session.requests, soon(bench.session)):
+        wait = soon(session) + (late(session) if talkative else 0.0)
+        if session.patience.features.under_way(tool, talkative, session.requests, wait):
             slow.append(f"{tool['name']!r}, which is being waited for elsewhere")
             continue
         try:
@@ -105,7 +107,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
     session = bench.session
     slow: list[tuple[Json, Call]] = []
     began = time.monotonic()
-    for number, (tool, params) in enumerate(callable_tools(bench)):
+    for number, (tool, params) in enumerate(callable_tools(bench, talkative)):
         # A token of its own in the whole session, since a call that was given up may still report progress; of both
         # types by turns, since some servers lose the type.
         own = session.position

@@ -157,9 +157,13 @@ def announces(bench: Bench, name: str) -> bool:
 
 
 def hears_announcements(session: Session) -> bool:
-    """Whether what the server sends of its own accord can arrive; over HTTP it needs a stream, opened here."""
-    if session.transport.name != "http":
-        return True
+    """Whether what the server sends of its own accord can arrive; over HTTP it needs a stream, opened here once."""
+    if session.hears_unasked is None:
+        session.hears_unasked = session.transport.name != "http" or _opens_stream(session)
+    return session.hears_unasked
+
+
+def _opens_stream(session: Session) -> bool:
     headers = {**session.http_headers, "Accept": "text/event-stream"}
     exchange = session.transport.send(b"", headers, "GET")
     start = session.position
