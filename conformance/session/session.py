@@ -28,7 +28,7 @@ class Session:
     `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
     `slow_tools` are those that took so long that they are not worth another call. `hears_unasked` is whether what the
     server sends of its own accord can arrive, None as long as nobody has seen to it. `deaf` says that the sentinel was
-    not answered in time: the server hangs, as far as is known. `secrets` are what the target was given and must not tell.
+    not answered in time: the server hangs, as far as is known. `secrets` are what the target got and must not tell.
     """
 
     def __init__(
