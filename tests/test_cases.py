@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from conformance.catalogue.cases import Case, Expectation, Step, load_cases
+from conformance.catalogue.case_files import load_cases
+from conformance.catalogue.cases import Case, Expectation, Step
 from conformance.catalogue.patterns import ABSENT
 from conformance.catalogue.selection import Selection, SelectionError, select
 from conformance.checks.registry import cases as cases_of_the_suite
@@ -265,9 +266,9 @@ def test_the_cases_of_the_suite_are_well_formed() -> None:
             "            response:",
             "            nothing: true\n            response:",
             9,
-            "exactly one of response, notif",
+            "exactly one of response, answ",
         ),
-        ("            response: {error: {code: {$type: integer}}}\n", "", 9, "exactly one of response, notifications"),
+        ("            response: {error: {code: {$type: integer}}}\n", "", 9, "exactly one of response, answered"),
         ("response: {error: {code: {$type: integer}}}", "alive: 1", 10, "expect.0.alive: True was expected"),
         ("$type: integer", "$type: int", 10, '"int" is no JSON type'),
         ("$type: integer", "$typ: integer", 10, "$typ is no word of the language"),
@@ -279,7 +280,12 @@ def test_the_cases_of_the_suite_are_well_formed() -> None:
             10,
             "'violation' is not one of",
         ),
-        ("response: {error", "silence: allowed\n            notifications: {error", 9, "'response' is a dependency"),
+        (
+            "response: {error",
+            "silence: allowed\n            notifications: {error",
+            10,
+            "it needs 'response' or 'judge'",
+        ),
         ("response: {error", "status: {error", 6, "what only HTTP has needs transports: [http]"),
         ("request: tools/call\n        params: {name: none}", "notify: x", 6, "no response can follow 'notify'"),
         ("request: tools/call\n        params: {name: none}", "raw: x", 6, "'raw' cannot share a session"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from conformance.catalogue.cases import load_cases
+from conformance.catalogue.case_files import load_cases
 from conformance.catalogue.requirements import load
 from conformance.checks.fuzz.choices import Choices, Drawn
 from conformance.checks.fuzz.malformed import KINDS, Malformed
@@ -22,7 +22,8 @@ from conformance.engine.options import Options, UsageError
 from conformance.engine.runner import Runner
 from conformance.model import Fuzzing, Limits, Report, Target, Verdict
 from conformance.reference.server import Server
-from conformance.survey.survey import PICKS, CallPolicy
+from conformance.survey.picks import PICKS
+from conformance.survey.survey import CallPolicy
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
 LIMITS = Limits(start=20, answer=3, quiet=0.15, shutdown=1.5)

@@ -21,11 +21,11 @@ import yaml
 from hostile_words import assert_harmless
 from servers import hostile_text
 
-from conformance.catalogue.cases import load_cases
+from conformance.catalogue.case_files import load_cases
 from conformance.catalogue.requirements import load
 from conformance.checks.registry import probes
 from conformance.settings.target_file import read
-from conformance.survey.survey import PICKS
+from conformance.survey.picks import PICKS
 from conformance.target.process import parse_command
 
 REVISION = "2025-11-25"

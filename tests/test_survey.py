@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.survey.survey import CallPolicy, Survey, Unavailable, pick
+from conformance.survey.picks import pick
+from conformance.survey.survey import CallPolicy, Survey, Unavailable
 
 TOOL = {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
 

@@ -10,8 +10,10 @@ named members, an array element by element. An object of $-words matches where a
 - `$present: true` there is a value, null included
 - `$matches: regex` a string in which the regular expression is found
 - `$each: pattern` an array all of whose elements match
+- `$some: pattern` an array of which at least one element matches
+- `$unique: name` an array in which no two elements that are objects have the same value of that member
 - `$schema: schema` valid under the JSON Schema, 2020-12 unless it says otherwise; nothing is fetched
-- `$saved: name` equals what a step saved under that name
+- `$saved: name` equals what a step saved under that name; `$name.member` as a string is short for it
 """
 
 from __future__ import annotations
@@ -78,17 +80,17 @@ def _match(pattern: Json, value: Json, saved: Mapping[str, Json], place: Place) 
                 return mismatch
         return None
     if value is ABSENT:
-        return _mismatch(place, render(pattern), value)
+        return _mismatch(place, render(pattern, saved), value)
     if isinstance(pattern, dict):
         if not isinstance(value, dict):
-            return _mismatch(place, render(pattern), value)
+            return _mismatch(place, render(pattern, saved), value)
         return _first(_match(part, value.get(name, ABSENT), saved, (*place, name)) for name, part in pattern.items())
     if isinstance(pattern, list):
         if not isinstance(value, list) or len(value) != len(pattern):
-            return _mismatch(place, render(pattern), value)
+            return _mismatch(place, render(pattern, saved), value)
         pairs = enumerate(zip(pattern, value, strict=True))
         return _first(_match(part, element, saved, (*place, i)) for i, (part, element) in pairs)
-    return None if _equal(pattern, value) else _mismatch(place, render(pattern), value)
+    return None if _equal(pattern, value) else _mismatch(place, render(pattern, saved), value)
 
 
 def _first(mismatches: Iterator[Mismatch | None]) -> Mismatch | None:
@@ -138,19 +140,19 @@ def _match_type(names: Json, value: Json, _saved: Mapping[str, Json], place: Pla
     integer = actual == "number" and value == value // 1
     if actual in allowed or (integer and "integer" in allowed):
         return None
-    return _mismatch(place, _render_type(names), value)
+    return _mismatch(place, _render_type(names, _saved), value)
 
 
 def _match_any(patterns: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
     if any(_match(pattern, value, saved, place) is None for pattern in patterns):
         return None
-    return _mismatch(place, _render_any(patterns), value)
+    return _mismatch(place, _render_any(patterns, saved), value)
 
 
 def _match_not(pattern: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
     if value is not ABSENT and _match(pattern, value, saved, place) is not None:
         return None
-    return _mismatch(place, _render_not(pattern), value)
+    return _mismatch(place, _render_not(pattern, saved), value)
 
 
 def _match_absent(_true: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
@@ -164,25 +166,44 @@ def _match_present(_true: Json, value: Json, _saved: Mapping[str, Json], place: 
 def _match_regex(regex: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
     if isinstance(value, str) and re.search(regex, value):
         return None
-    return _mismatch(place, _render_regex(regex), value)
+    return _mismatch(place, _render_regex(regex, _saved), value)
 
 
 def _match_each(pattern: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
     if not isinstance(value, list):
-        return _mismatch(place, _render_each(pattern), value)
+        return _mismatch(place, _render_each(pattern, saved), value)
     return _first(_match(pattern, element, saved, (*place, i)) for i, element in enumerate(value))
+
+
+def _match_some(pattern: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    if isinstance(value, list) and any(_match(pattern, each, saved, place) is None for each in value):
+        return None
+    return _mismatch(place, _render_some(pattern, saved), value)
+
+
+def _match_unique(name: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
+    if not isinstance(value, list):
+        return _mismatch(place, _render_unique(name, _saved), value)
+    known: list[Json] = []
+    for i, element in enumerate(value):
+        if not isinstance(element, dict) or name not in element:
+            continue
+        if any(_equal(element[name], other) for other in known):
+            return Mismatch(path_text((*place, i, name)), _render_unique(name, _saved), shorten(element[name]))
+        known.append(element[name])
+    return None
 
 
 def _match_schema(schema: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
     if value is ABSENT:
-        return _mismatch(place, _render_schema(schema), value)
+        return _mismatch(place, _render_schema(schema, _saved), value)
     try:
         wrong = misfit(schema, value)
     except Unusable:
         return None  # it may be a schema of the server's: what cannot be computed is no mismatch
     if wrong is None:
         return None
-    return Mismatch(path_text((*place, *wrong.path)), _render_schema(schema), shorten(wrong.value))
+    return Mismatch(path_text((*place, *wrong.path)), _render_schema(schema, _saved), shorten(wrong.value))
 
 
 def _match_saved(name: Json, value: Json, saved: Mapping[str, Json], place: Place) -> Mismatch | None:
@@ -192,14 +213,14 @@ def _match_saved(name: Json, value: Json, saved: Mapping[str, Json], place: Plac
 # -- rendering
 
 
-def render(pattern: Json) -> str:
-    """The pattern as text to print after "expected"."""
+def render(pattern: Json, saved: Mapping[str, Json] = _NOTHING_SAVED) -> str:
+    """The pattern as text to print after "expected", with what was `saved`."""
     if _is_words(pattern):
-        return " and ".join(_WORDS[word].render(argument) for word, argument in pattern.items())
+        return " and ".join(_WORDS[word].render(argument, saved) for word, argument in pattern.items())
     if isinstance(pattern, dict):
-        return "{" + ", ".join(f"{name}: {render(part)}" for name, part in pattern.items()) + "}"
+        return "{" + ", ".join(f"{name}: {render(part, saved)}" for name, part in pattern.items()) + "}"
     if isinstance(pattern, list):
-        return "[" + ", ".join(map(render, pattern)) + "]"
+        return "[" + ", ".join(render(part, saved) for part in pattern) + "]"
     return shorten(pattern)
 
 
@@ -234,29 +255,44 @@ def path_text(place: Place) -> str:
     return text
 
 
-def _render_type(names: Json) -> str:
+def _render_type(names: Json, _saved: Mapping[str, Json]) -> str:
     return names if isinstance(names, str) else " or ".join(names)
 
 
-def _render_any(patterns: Json) -> str:
-    return " or ".join(map(render, patterns))
+def _render_any(patterns: Json, saved: Mapping[str, Json]) -> str:
+    return " or ".join(render(pattern, saved) for pattern in patterns)
 
 
-def _render_not(pattern: Json) -> str:
-    text = render(pattern)
+def _render_not(pattern: Json, saved: Mapping[str, Json]) -> str:
+    text = render(pattern, saved)
     return f"not ({text})" if " or " in text or " and " in text else f"not {text}"
 
 
-def _render_regex(regex: Json) -> str:
+def _render_regex(regex: Json, _saved: Mapping[str, Json]) -> str:
     return f"text matching /{regex}/"
 
 
-def _render_each(pattern: Json) -> str:
-    return f"an array of {render(pattern)}"
+def _render_each(pattern: Json, saved: Mapping[str, Json]) -> str:
+    return f"an array of {render(pattern, saved)}"
 
 
-def _render_schema(schema: Json) -> str:
+def _render_some(pattern: Json, saved: Mapping[str, Json]) -> str:
+    return f"an array with {render(pattern, saved)}"
+
+
+def _render_unique(name: Json, _saved: Mapping[str, Json]) -> str:
+    return f"each {name} once"
+
+
+def _render_schema(schema: Json, _saved: Mapping[str, Json]) -> str:
     return f"valid under the schema {shorten(schema)}"
+
+
+def _render_saved(name: Json, saved: Mapping[str, Json]) -> str:
+    try:
+        return shorten(saved[name])
+    except KeyError:
+        return f"the saved {name}"
 
 
 # -- checking a pattern
@@ -347,6 +383,11 @@ def _flaws_of_schema(schema: Json, place: Place) -> Iterator[Flaw]:
         yield Flaw(place, f"is no JSON Schema that can be used: {str(error).splitlines()[0]}")
 
 
+def _flaws_of_name(name: Json, place: Place) -> Iterator[Flaw]:
+    if not isinstance(name, str):
+        yield Flaw(place, f"{place[-1]} takes the name of a member")
+
+
 def _flaws_of_saved(name: Json, place: Place) -> Iterator[Flaw]:
     if not isinstance(name, str):
         yield Flaw(place, "$saved takes a name")
@@ -355,7 +396,7 @@ def _flaws_of_saved(name: Json, place: Place) -> Iterator[Flaw]:
 @dataclass(frozen=True, slots=True)
 class _Word:
     match: Callable[[Json, Json, Mapping[str, Json], Place], Mismatch | None]
-    render: Callable[[Json], str]
+    render: Callable[[Json, Mapping[str, Json]], str]
     flaws: Callable[[Json, Place], Iterator[Flaw]]
 
 
@@ -363,10 +404,12 @@ _WORDS = {
     "$type": _Word(_match_type, _render_type, _flaws_of_type),
     "$any": _Word(_match_any, _render_any, _flaws_of_any),
     "$not": _Word(_match_not, _render_not, _flaws),
-    "$absent": _Word(_match_absent, lambda _true: "nothing", _flaws_of_true),
-    "$present": _Word(_match_present, lambda _true: "anything", _flaws_of_true),
+    "$absent": _Word(_match_absent, lambda _true, _saved: "nothing", _flaws_of_true),
+    "$present": _Word(_match_present, lambda _true, _saved: "anything", _flaws_of_true),
     "$matches": _Word(_match_regex, _render_regex, _flaws_of_regex),
     "$each": _Word(_match_each, _render_each, _flaws),
+    "$some": _Word(_match_some, _render_some, _flaws),
+    "$unique": _Word(_match_unique, _render_unique, _flaws_of_name),
     "$schema": _Word(_match_schema, _render_schema, _flaws_of_schema),
-    "$saved": _Word(_match_saved, lambda name: f"the saved {name}", _flaws_of_saved),
+    "$saved": _Word(_match_saved, _render_saved, _flaws_of_saved),
 }

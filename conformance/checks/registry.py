@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from conformance.catalogue.cases import Case, load_cases
+from conformance.catalogue.case_files import load_cases
+from conformance.catalogue.cases import Case
 from conformance.catalogue.requirements import load
 from conformance.checks.fuzz import CAMPAIGNS
 from conformance.checks.invariants import load_invariants
 from conformance.checks.probes import Probe, load_probes
 from conformance.files.places import CASES
-from conformance.survey.survey import PICKS
+from conformance.survey.picks import PICKS
 
 
 @cache

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.catalogue.cases import OWN, Case, Expectation, Step, load_cases, own_requirement
+from conformance.catalogue.case_files import load_cases, own_requirement
+from conformance.catalogue.cases import OWN, Case, Expectation, Step
 from conformance.catalogue.requirements import load
 from conformance.checks.registry import probes
 from conformance.model import Json, Requirement
 from conformance.revisions import REVISIONS
-from conformance.survey.survey import PICKS
+from conformance.survey.picks import PICKS
 
 PATTERNS: dict[str, Json] = {
     "result": {"result": {"isError": {"$any": [{"$absent": True}, False]}}},

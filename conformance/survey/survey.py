@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,7 +13,7 @@ from conformance.session.messages import Counted, Unavailable, Unread
 from conformance.session.session import Call, Session
 from conformance.survey.arguments import Unfillable, candidates, smallest_arguments
 
-__all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "pick", "take", "walk"]
+__all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "take", "walk"]
 
 MAX_PAGES = 200
 MAX_SIZE = 16 * 1024 * 1024
@@ -259,56 +259,6 @@ def read_no_further(name: str, pages: int, size: int) -> str:
     return f"the list of {name} was read no further than {pages} pages, {size / 1e6:.0f} MB"
 
 
-def _may_be_called(survey: Survey) -> Sequence[Json]:
-    if not survey.callable_tools:
-        raise Unavailable(survey.policy.forbids)
-    return survey.callable_tools
-
-
-def _call_of(survey: Survey, tools: Sequence[Json], lacking: str) -> Json:
-    for tool in tools:
-        try:
-            return {"name": tool.get("name"), "arguments": survey.arguments_for(tool)}
-        except Unavailable:
-            continue
-    raise Unavailable(lacking)
-
-
-def _required(item: Json) -> list[str]:
-    schema = item.get("inputSchema")
-    required = schema.get("required") if isinstance(schema, dict) else None
-    return [str(name) for name in required] if isinstance(required, list) else []
-
-
-def _tool_call(survey: Survey) -> Json:
-    return _call_of(survey, _may_be_called(survey), "no tool that may be called has arguments that can be made up")
-
-
-def _bare_tool(survey: Survey) -> Json:
-    tools = [tool for tool in _may_be_called(survey) if not _required(tool)]
-    return _call_of(survey, tools, "no tool that may be called does without arguments")
-
-
-def _strict_tool(survey: Survey) -> Json:
-    for tool in _may_be_called(survey):
-        if _required(tool):
-            return {"name": tool.get("name"), "arguments": {}}
-    raise Unavailable("no tool that may be called has a required argument")
-
-
-def _tool_name(survey: Survey) -> Json:
-    for tool in survey.tools:
-        if isinstance(tool.get("name"), str):
-            return tool["name"]
-    raise Unavailable("the server lists no tool")
-
-
-def _resource_uri(survey: Survey) -> Json:
-    for uri in survey.readable:
-        return uri
-    raise Unavailable("the server lists no resource")
-
-
 def required_of(prompt: Json) -> list[str]:
     """The names of the required arguments of a listed prompt."""
     listed = prompt.get("arguments")
@@ -317,44 +267,3 @@ def required_of(prompt: Json) -> list[str]:
         for argument in (listed if isinstance(listed, list) else [])
         if isinstance(argument, dict) and argument.get("required") is True
     ]
-
-
-def _prompt(survey: Survey) -> Json:
-    for prompt in sorted(survey.named_prompts, key=lambda prompt: len(required_of(prompt))):
-        return {"name": prompt.get("name"), "arguments": survey.prompt_arguments(prompt)}
-    raise Unavailable("the server lists no prompt")
-
-
-def _strict_prompt(survey: Survey) -> Json:
-    for prompt in survey.named_prompts:
-        if required_of(prompt):
-            return {"name": prompt.get("name"), "arguments": {}}
-    raise Unavailable("no prompt has a required argument")
-
-
-def _completion(survey: Survey) -> Json:
-    for prompt in survey.named_prompts:
-        listed = prompt.get("arguments")
-        for argument in listed if isinstance(listed, list) else []:
-            if isinstance(argument, dict) and isinstance(argument.get("name"), str):
-                reference = {"type": "ref/prompt", "name": prompt.get("name")}
-                return {"ref": reference, "argument": {"name": argument["name"], "value": ""}}
-    raise Unavailable("no prompt has an argument to complete")
-
-
-PICKS: dict[str, Callable[[Survey], Json]] = {
-    "tool-call": _tool_call,
-    "tool-call-without-arguments": _bare_tool,
-    "tool-call-lacking-a-required-argument": _strict_tool,
-    "tool-name": _tool_name,
-    "resource-uri": _resource_uri,
-    "prompt-get": _prompt,
-    "completion-of-prompt-argument": _completion,
-    "prompt-get-lacking-a-required-argument": _strict_prompt,
-}
-"""What `$pick` may name: params or parts of params, made from the survey. Each raises Unavailable."""
-
-
-def pick(kind: str, survey: Survey) -> Json:
-    """The thing of that kind. Raises Unavailable, KeyError for an unknown kind."""
-    return PICKS[kind](survey)

@@ -66,6 +66,14 @@ def avoided(session: Session, tool: Json) -> str:
     return session.patience.features.avoids("tools/call", {"name": tool.get("name")})
 
 
+def avoided_tool(session: Session, params: Json) -> str:
+    """Why a call with `params` is not worth its time, "" if it is: the tool does not return, or takes long."""
+    name = params.get("name") if isinstance(params, dict) else None
+    if not isinstance(name, str):
+        return ""
+    return f"tool {name!r} takes long" if name in session.slow_tools else avoided(session, {"name": name})
+
+
 def soon(session: Session) -> float:
     """Seconds after which a tool counts as slow."""
     return _patience(session.limits.slow, session.limits.answer)

@@ -11,10 +11,8 @@ from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import answered, asked_again, shown
 from conformance.model import Frame, Json, Severity
 from conformance.session.session import Call, Session, encode
+from conformance.survey.picks import KEYS
 from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, read_no_further, size_of
-
-KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
-"""List → the member that identifies an item."""
 
 
 def capability(name: str) -> str:

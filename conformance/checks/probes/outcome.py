@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from conformance.checks.probes import Bench
 from conformance.model import Frame, Json, Severity
 from conformance.session.session import MAY_TAKE_LONG, Call, encode
@@ -17,38 +19,42 @@ LACKS_HEADER = -32020
 
 
 def answered(bench: Bench, call: Call, *requirements: str) -> bool:
-    """Whether `call` has a response; if not, what that means for `requirements` is written down.
-
-    Silence where a request was wrong on purpose breaks them. The silence to a good one is the envelope invariant's
-    to judge, and blocks them.
-    """
+    """Whether `call` has a response; if not, what that means for `requirements` is written down."""
     if call.answers:
         return True
-    status = call.head.status if call.head is not None else None
+    outcome, why = unanswered(bench, call)
     for requirement in requirements:
-        if status is not None and 400 <= status < 500:
-            why = f"{call.method} is refused with HTTP status {status} and no JSON-RPC response"
+        if outcome == "inconclusive":
             bench.ledger.inconclusive(requirement, why)
-        elif call.redirected:
-            bench.ledger.inconclusive(requirement, f"{call.method}: {call.lost}")
-        elif any(_misdirected(frame, call) for frame in bench.session.since(call.sent.number)):
-            bench.ledger.block(requirement, "jsonrpc/response-id-echoed")
-        elif not bench.session.alive:
-            ended = bench.session.ended
-            bench.ledger.block(requirement, ended.reason if ended else UNANSWERED)
-        elif call.sent.illegal:
-            bench.ledger.broke(
-                requirement,
-                f"{call.method} is not answered",
-                expected="an error",
-                actual=shown(call),
-                frames=call.proof,
-            )
-        elif call.method in MAY_TAKE_LONG and bench.session.alive:
-            bench.ledger.inconclusive(requirement, f"{call.method}: {call.lost}; --timeout gives it longer")
+        elif outcome == "blocked":
+            bench.ledger.block(requirement, why)
         else:
-            bench.ledger.block(requirement, UNANSWERED)
+            message = f"{call.method} is not answered"
+            bench.ledger.broke(requirement, message, expected="an error", actual=shown(call), frames=call.proof)
     return False
+
+
+def unanswered(bench: Bench, call: Call) -> tuple[Literal["inconclusive", "blocked", "broken"], str]:
+    """What it means that `call` got no response, and why.
+
+    Silence where a request was wrong on purpose breaks what it tests. The silence to a good one is the envelope
+    invariant's to judge, and blocks it.
+    """
+    status = call.head.status if call.head is not None else None
+    if status is not None and 400 <= status < 500:
+        return "inconclusive", f"{call.method} is refused with HTTP status {status} and no JSON-RPC response"
+    if call.redirected:
+        return "inconclusive", f"{call.method}: {call.lost}"
+    if any(_misdirected(frame, call) for frame in bench.session.since(call.sent.number)):
+        return "blocked", "jsonrpc/response-id-echoed"
+    if not bench.session.alive:
+        ended = bench.session.ended
+        return "blocked", ended.reason if ended else UNANSWERED
+    if call.sent.illegal:
+        return "broken", ""
+    if call.method in MAY_TAKE_LONG:
+        return "inconclusive", f"{call.method}: {call.lost}; --timeout gives it longer"
+    return "blocked", UNANSWERED
 
 
 def asked_again(bench: Bench, method: str, params: Json, *requirements: str) -> bool:

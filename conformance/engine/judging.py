@@ -1,0 +1,277 @@
+"""Compares what came with what a case expects, and writes down what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from conformance.catalogue.cases import Condition, Expectation, Outcome, Step
+from conformance.catalogue.patterns import ABSENT, match, render
+from conformance.catalogue.references import Values, root
+from conformance.checks.probes import Bench
+from conformance.checks.probes.outcome import UNANSWERED, shown, unanswered
+from conformance.model import Frame, Json, Severity
+from conformance.revisions import holds
+from conformance.session.session import Call, Session, encode, id_key
+
+
+class Stop(Exception):
+    """The rest of the steps is pointless; the text says why. `blocked` tells a failure from a lack."""
+
+    def __init__(self, why: str, blocked: bool) -> None:
+        super().__init__(why)
+        self.blocked = blocked
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A step that was taken: the position of its first frame, its requests, and the sentinel that closed raw bytes.
+
+    Of a list that was read `pages` is what was found, `proof` the frames that show it.
+    """
+
+    step: Step
+    start: int
+    calls: tuple[Call, ...] = ()
+    closing: Call | None = None
+    pages: Json = ABSENT
+    proof: tuple[Frame, ...] = ()
+
+    @property
+    def call(self) -> Call | None:
+        """Its first request."""
+        return self.calls[0] if self.calls else None
+
+
+class Judge:
+    """Judges on a bench, with what was picked and saved so far and the frames that it comes from."""
+
+    def __init__(self, bench: Bench, values: Values, proofs: Mapping[str, tuple[Frame, ...]]) -> None:
+        self.bench = bench
+        self.session: Session = bench.session
+        self.ledger = bench.ledger
+        self.values = values
+        self.proofs = proofs
+
+    def write(self, requirement: str, outcome: Outcome, because: str) -> None:
+        """Write down what is no finding."""
+        if outcome == "held":
+            self.ledger.held(requirement)
+        elif outcome == "inconclusive":
+            self.ledger.inconclusive(requirement, because)
+        elif outcome == "not-applicable":
+            self.ledger.not_applicable(requirement, because)
+        else:
+            self.ledger.block(requirement, because)
+
+    # -- conditions
+
+    def applies(self, condition: Condition, said: Said | None = None) -> bool:
+        """Whether all of the condition is so; what it asks of a response is not without one."""
+        revision, survey = self.session.revision, self.bench.survey
+        return (
+            all(survey.declares(self._text(name)) for name in condition.declares)
+            and not any(survey.declares(self._text(name)) for name in condition.lacks)
+            and holds(revision.date, condition.since, condition.until)
+            and condition.era in ("", revision.era)
+            and condition.transport in ("", self.session.transport.name)
+            and all(match(pattern, self.values[path], self.values) is None for path, pattern in condition.saved.items())
+            and self._came(condition, said)
+        )
+
+    def _came(self, condition: Condition, said: Said | None) -> bool:
+        call = said.call if said is not None else None
+        response = call.response if call is not None and call.answers else ABSENT
+        head = self._head(said) if said is not None and condition.status is not ABSENT else None
+        status: Json = head.status if head is not None else ABSENT
+        return (condition.response is ABSENT or match(condition.response, response, self.values) is None) and (
+            condition.status is ABSENT or match(condition.status, status, self.values) is None
+        )
+
+    def _text(self, name: Json) -> str:
+        return str(self.values[name["$saved"]]) if isinstance(name, dict) else str(name)
+
+    # -- expectations
+
+    def expectation(self, expectation: Expectation, said: Said) -> None:
+        """Judge what came of a step. Raises Stop if nothing came that could be judged."""
+        if expectation.when is not None and not self.applies(expectation.when, said):
+            if expectation.otherwise is not None:
+                because = self.values.told(expectation.otherwise.because)
+                self.write(expectation.requirement, expectation.otherwise.outcome, because)
+            return
+        if expectation.subject == "alive":
+            self._alive(expectation, said)
+        elif expectation.subject == "nothing":
+            self._silence(expectation, said)
+        elif expectation.subject == "answered":
+            self._answered(expectation, said)
+        elif expectation.subject == "response":
+            self._response(expectation, said)
+        elif expectation.subject == "judge":
+            self._rows(expectation, said)
+        elif expectation.subject == "saved":
+            self._saved(expectation)
+        elif expectation.subject == "notifications":
+            self.session.hear_out()
+            heard = [f for f in self._heard(said.start) if isinstance(f.message, dict) and "method" in f.message]
+            self._compare(expectation, [frame.message for frame in heard], self._frames(said.start))
+        else:
+            head = self._head(said)
+            if head is None:
+                raise Stop("there was no HTTP answer", blocked=True)
+            value: Json = head.status if expectation.subject == "status" else dict(head.headers)
+            self._compare(expectation, value, (*self._ours(said.start), head))
+
+    def _response(self, expectation: Expectation, said: Said) -> None:
+        call = said.call
+        if call is not None and call.answers:
+            self._compare(expectation, call.response, call.proof)
+        elif call is None and (stray := self._stray(said.start)) is not None:
+            self._compare(expectation, stray.message, (*self._ours(said.start)[:1], stray))
+        elif match(expectation.pattern, ABSENT, self.values) is None or expectation.silence == "allowed":
+            self.ledger.held(expectation.requirement)
+        else:
+            self._no_response(expectation, said)
+
+    def _no_response(self, expectation: Expectation, said: Said) -> None:
+        call = said.call
+        if expectation.silence == "inconclusive":
+            lost = call.lost if call is not None else "no answer came"
+            self.ledger.inconclusive(expectation.requirement, f"the server did not answer ({lost})")
+        elif call is not None:
+            outcome, why = unanswered(self.bench, call)
+            if outcome != "broken":
+                raise Stop(why, blocked=outcome == "blocked")
+            if not expectation.message:
+                expectation = replace(expectation, message=f"{call.method} is not answered")
+            self._broke(expectation, "an error", shown(call), call.proof)
+        elif not self.session.alive:
+            raise Stop(self._why_over(), blocked=True)
+        else:
+            self._broke(expectation, "a response", "silence", self._frames(said.start))
+
+    def _rows(self, expectation: Expectation, said: Said) -> None:
+        call = said.call
+        about_answers = any(row.when.response is not ABSENT for row in expectation.rows)
+        if about_answers and (call is None or not call.answers):
+            self._no_response(expectation, said)
+            return
+        row = next((row for row in expectation.rows if self.applies(row.when, said)), None)
+        if row is None:
+            return
+        sentence = self.values.told(row.message)
+        if row.outcome != "broken":
+            self.write(expectation.requirement, row.outcome, sentence)
+            return
+        good = next((each.when.response for each in expectation.rows if each.outcome == "held"), ABSENT)
+        self.ledger.broke(
+            expectation.requirement,
+            sentence,
+            expected=row.expected or ("another answer" if good is ABSENT else render(good, self.values)),
+            actual=shown(call) if call is not None else "silence",
+            frames=said.proof or (call.proof if call is not None else self._frames(said.start)),
+            ceiling=_softer(row.severity, expectation.severity),
+        )
+
+    def _saved(self, expectation: Expectation) -> None:
+        for path, pattern in expectation.pattern.items():
+            mismatch = match(pattern, self.values[path], self.values)
+            if mismatch is not None:
+                where = f"{path}.{mismatch.path}" if mismatch.path else path
+                proof = self.proofs.get(root(path), ())
+                self._broke(expectation, render(pattern, self.values), f"{where}: {mismatch.actual}", proof)
+                return
+        self.ledger.held(expectation.requirement)
+
+    def _answered(self, expectation: Expectation, said: Said) -> None:
+        call = said.call
+        if call is not None and call.answers:
+            self.ledger.held(expectation.requirement)
+            return
+        if call is not None:
+            call.excused = True  # silence is told here, with its cause
+        actual = shown(call) if call is not None else "silence"
+        self._broke(expectation, "an answer", actual, call.proof if call is not None else self._frames(said.start))
+
+    def _alive(self, expectation: Expectation, said: Said) -> None:
+        sentinel = self.session.hear_out()
+        if sentinel is not None and sentinel.answers:
+            self.ledger.held(expectation.requirement)
+            return
+        if sentinel is not None:
+            sentinel.excused = True
+        actual = self._why_over() if self.session.ended else (sentinel.lost if sentinel else "no answer")
+        self._broke(expectation, "the server still answers", actual, self._frames(said.start))
+
+    def _silence(self, expectation: Expectation, said: Said) -> None:
+        sentinel = self.session.hear_out()
+        key = sentinel.sent.number if sentinel else self.session.position
+        closing = {answer.number for answer in said.closing.answers} if said.closing else set()
+        responses = [
+            frame
+            for frame in self._heard(said.start)
+            if isinstance(frame.message, dict)
+            and "method" not in frame.message
+            and frame.number not in closing
+            and (sentinel is None or frame.number not in {answer.number for answer in sentinel.answers})
+            and (frame.number < key or frame.message.get("id") != (sentinel.id if sentinel else None))
+        ]
+        if responses:
+            actual = encode(responses[0].message).decode("utf-8", "replace")[:300]
+            self._broke(expectation, "no response", actual, (*self._ours(said.start)[:1], *responses))
+        elif sentinel is not None and not sentinel.answers:
+            raise Stop(UNANSWERED, blocked=True)
+        else:
+            self.ledger.held(expectation.requirement)
+
+    def _compare(self, expectation: Expectation, value: Json, proof: tuple[Frame, ...]) -> None:
+        mismatch = match(expectation.pattern, value, self.values)
+        if mismatch is None:
+            self.ledger.held(expectation.requirement)
+            return
+        where = f"{mismatch.path}: " if mismatch.path else ""
+        self._broke(expectation, render(expectation.pattern, self.values), where + mismatch.actual, proof)
+
+    def _broke(self, expectation: Expectation, expected: str, actual: str, proof: tuple[Frame, ...]) -> None:
+        self.ledger.broke(
+            expectation.requirement,
+            self.values.told(expectation.message) or f"{expectation.subject} is not as expected",
+            expected=expected,
+            actual=actual,
+            frames=proof,
+            ceiling=expectation.severity,
+        )
+
+    # -- looking back
+
+    def _why_over(self) -> str:
+        return self.session.ended.reason if self.session.ended else "the session is closed"
+
+    def _stray(self, start: int) -> Frame | None:
+        """The response to a frame that is no request as far as we can tell: one with the id of no other."""
+        for frame in self._heard(start):
+            message = frame.message
+            response = isinstance(message, dict) and bool(message.keys() & {"result", "error"})
+            if response and id_key(message.get("id")) not in self.session.calls:
+                return frame
+        return None
+
+    def _heard(self, start: int) -> list[Frame]:
+        return [frame for frame in self.session.since(start) if frame.origin == "target"]
+
+    def _ours(self, start: int) -> list[Frame]:
+        return [frame for frame in self.session.since(start) if frame.origin == "us"]
+
+    def _frames(self, start: int) -> tuple[Frame, ...]:
+        return tuple(self.session.since(start))
+
+    def _head(self, said: Said) -> Frame | None:
+        call = said.call
+        if call is not None and call.head is not None:
+            return call.head
+        return next((frame for frame in self._heard(said.start) if frame.channel == "head"), None)
+
+
+def _softer(one: Severity | None, other: Severity | None) -> Severity | None:
+    return one if one is not None else other

@@ -1,0 +1,156 @@
+"""Picks: what cases take from the survey, by kind, instead of naming it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from conformance.model import Json
+from conformance.survey.survey import LISTS, Survey, Unavailable, required_of
+
+KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
+"""List → the member that identifies an item."""
+
+
+def _may_be_called(survey: Survey) -> Sequence[Json]:
+    if not survey.callable_tools:
+        raise Unavailable(survey.policy.forbids)
+    return survey.callable_tools
+
+
+def _calls_of(survey: Survey, tools: Sequence[Json], lacking: str) -> list[Json]:
+    found: list[Json] = []
+    for tool in tools:
+        try:
+            found.append({"name": tool.get("name"), "arguments": survey.arguments_for(tool)})
+        except Unavailable:
+            continue
+    return _some(found, lacking)
+
+
+def _some(things: Sequence[Json], lacking: str) -> list[Json]:
+    if not things:
+        raise Unavailable(lacking)
+    return list(things)
+
+
+def _required(item: Json) -> list[str]:
+    schema = item.get("inputSchema")
+    required = schema.get("required") if isinstance(schema, dict) else None
+    return [str(name) for name in required] if isinstance(required, list) else []
+
+
+def _tool_calls(survey: Survey) -> list[Json]:
+    return _calls_of(survey, _may_be_called(survey), "no tool that may be called has arguments that can be made up")
+
+
+def _bare_tools(survey: Survey) -> list[Json]:
+    calls = _calls_of(survey, _may_be_called(survey), "no tool that may be called does without arguments")
+    return _some([call for call in calls if not call["arguments"]], "no tool that may be called does without arguments")
+
+
+def _strict_tools(survey: Survey) -> list[Json]:
+    found = [{"name": tool.get("name"), "arguments": {}} for tool in _may_be_called(survey) if _required(tool)]
+    return _some(found, "no tool that may be called has a required argument; name one with --call-tool")
+
+
+def _tools_with_required(survey: Survey) -> list[Json]:
+    found = [
+        {"name": tool.get("name"), "required": _required(tool), "all-have-defaults": _have_defaults(tool)}
+        for tool in _may_be_called(survey)
+        if _required(tool)
+    ]
+    return _some(found, "no tool that may be called has a required argument; name one with --call-tool")
+
+
+def _have_defaults(tool: Json) -> bool:
+    """Whether each required argument has a default, so that the server may fill it in and only the schema is odd."""
+    properties = tool["inputSchema"].get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    described = [properties.get(name) for name in _required(tool)]
+    return all(isinstance(each, dict) and "default" in each for each in described)
+
+
+def _tool_names(survey: Survey) -> list[Json]:
+    names = [tool["name"] for tool in survey.tools if isinstance(tool.get("name"), str)]
+    return _some(names, "the server lists no tool")
+
+
+def _resource_uris(survey: Survey) -> list[Json]:
+    return _some(survey.readable, "the server lists no resource")
+
+
+def _listed_uris(survey: Survey) -> list[Json]:
+    listed = [item["uri"] for item in survey.resources if isinstance(item.get("uri"), str)]
+    return _some(listed, "the server lists no resource")
+
+
+def _prompts(survey: Survey) -> list[Json]:
+    prompts = sorted(survey.named_prompts, key=lambda prompt: len(required_of(prompt)))
+    found = [{"name": prompt.get("name"), "arguments": survey.prompt_arguments(prompt)} for prompt in prompts]
+    return _some(found, "the server lists no prompt")
+
+
+def _strict_prompts(survey: Survey) -> list[Json]:
+    found = [{"name": prompt.get("name"), "arguments": {}} for prompt in survey.named_prompts if required_of(prompt)]
+    return _some(found, "no prompt has a required argument")
+
+
+def _completions(survey: Survey) -> list[Json]:
+    found = []
+    for prompt in survey.named_prompts:
+        listed = prompt.get("arguments")
+        for argument in listed if isinstance(listed, list) else []:
+            if isinstance(argument, dict) and isinstance(argument.get("name"), str):
+                reference = {"type": "ref/prompt", "name": prompt.get("name")}
+                found.append({"ref": reference, "argument": {"name": argument["name"], "value": ""}})
+    return _some(found, "no prompt has an argument to complete")
+
+
+def declared_lists(survey: Survey) -> Iterator[tuple[str, str]]:
+    """The lists that the server declared, and the capability that each belongs to."""
+    for name in LISTS:
+        capability = "resources" if name == "templates" else name
+        if survey.declares(capability):
+            yield name, capability
+
+
+def _lists(survey: Survey) -> list[Json]:
+    pages = dict(survey.pages)
+    found = [
+        {
+            "name": name,
+            "method": LISTS[name][0],
+            "member": LISTS[name][1],
+            "key": KEYS[name],
+            "capability": capability,
+            "pages": pages.get(name, 0),
+        }
+        for name, capability in declared_lists(survey)
+    ]
+    return _some(found, "the server declares no list")
+
+
+PICKS: dict[str, Callable[[Survey], list[Json]]] = {
+    "tool-call": _tool_calls,
+    "tool-call-without-arguments": _bare_tools,
+    "tool-call-lacking-a-required-argument": _strict_tools,
+    "tool-with-required-arguments": _tools_with_required,
+    "tool-name": _tool_names,
+    "resource-uri": _resource_uris,
+    "listed-resource-uri": _listed_uris,
+    "prompt-get": _prompts,
+    "prompt-get-lacking-a-required-argument": _strict_prompts,
+    "completion-of-prompt-argument": _completions,
+    "declared-list": _lists,
+}
+"""Kind → all things of it that the target offers, never none: each raises Unavailable instead, and says what lacks."""
+
+
+def picks(kind: str, survey: Survey) -> list[Json]:
+    """All things of that kind. Raises Unavailable, KeyError for an unknown kind."""
+    return PICKS[kind](survey)
+
+
+def pick(kind: str, survey: Survey) -> Json:
+    """The first thing of that kind. Raises Unavailable, KeyError for an unknown kind."""
+    return picks(kind, survey)[0]
