@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,30 +193,37 @@ def test_what_was_silent_is_asked_again_only_by_who_wants_to_hear_of_its_progres
     assert features.admit("tools/call", {"name": "other"}, me, waited=False)
 
 
-def in_another_thread(ask: Callable[[], bool]) -> bool:
-    """What `ask` says there: a thread does not wait for itself."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(ask).result()
+@pytest.fixture
+def threads() -> Iterator[list[ThreadPoolExecutor]]:
+    """Two threads beside this one: a thread does not wait for itself."""
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        yield [one, other]
 
 
-def test_what_has_not_returned_yet_is_asked_by_one_session_at_a_time() -> None:
-    features, one, other = Features(), object(), object()
-    assert features.admit("tools/call", {"name": "slow"}, one, waited=False)
-    assert features.admit("tools/call", {"name": "slow"}, one, waited=False)
-    assert features.spares("tools/call", {"name": "slow"}, illegal=False)
-    assert not in_another_thread(lambda: features.admit("tools/call", {"name": "slow"}, other, waited=False))
-    assert in_another_thread(lambda: features.admit("tools/call", {"name": "slow"}, other, waited=True))
+def admitted(features: Features, thread: ThreadPoolExecutor, params: Json, *, waited: bool = False) -> bool:
+    """Whether a new session in that thread may call the tool."""
+    return thread.submit(lambda: features.admit("tools/call", params, object(), waited=waited)).result()
+
+
+def test_what_has_not_returned_yet_is_asked_by_one_session_at_a_time(threads: list[ThreadPoolExecutor]) -> None:
+    features, slow, one = Features(), {"name": "slow"}, object()
+    assert features.admit("tools/call", slow, one, waited=False)
+    assert features.admit("tools/call", slow, one, waited=False)
+    assert features.spares("tools/call", slow, illegal=False)
+    assert not admitted(features, threads[0], slow)
+    assert admitted(features, threads[0], slow, waited=True)
     features.returned(call("slow"))
-    assert not features.spares("tools/call", {"name": "slow"}, illegal=False)
-    assert in_another_thread(lambda: features.admit("tools/call", {"name": "slow"}, object(), waited=False))
+    assert not features.spares("tools/call", slow, illegal=False)
+    assert admitted(features, threads[1], slow)
 
 
-def test_who_asks_to_be_told_of_progress_waits_only_for_one_who_does_so_too() -> None:
+def test_who_asks_to_be_told_of_progress_waits_only_for_one_who_does_so_too(threads: list[ThreadPoolExecutor]) -> None:
     features, talkative = Features(), {"name": "slow", "_meta": {"progressToken": 1}}
     assert features.admit("tools/call", {"name": "slow"}, object(), waited=False)
-    assert in_another_thread(lambda: features.admit("tools/call", talkative, object(), waited=False))
-    assert in_another_thread(lambda: features.under_way({"name": "slow"}, True, object()))
-    assert in_another_thread(lambda: not features.admit("tools/call", talkative, object(), waited=False))
+    assert admitted(features, threads[0], talkative)
+    assert not admitted(features, threads[1], talkative)
+    assert features.under_way({"name": "slow"}, True, object())
+    assert not features.under_way({"name": "other"}, True, object())
 
 
 @pytest.mark.parametrize(

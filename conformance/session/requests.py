@@ -63,7 +63,7 @@ class Requests:
         self.waiting.pop(id_key(call.id), None)
 
     def forget(self, calls: Iterable[Call]) -> None:
-        """Nothing more will be asked about `calls`."""
+        """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
         for call in calls:
             self.calls.pop(id_key(call.id), None)
             self.waiting.pop(id_key(call.id), None)

@@ -277,10 +277,6 @@ class Session:
         call.excused = True
         self.requests.give_up(call)
 
-    def forget(self, calls: Iterable[Call]) -> None:
-        """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
-        self.requests.forget(calls)
-
     def new_id(self) -> int:
         """An id not used yet in this session."""
         self._next_id += 1
