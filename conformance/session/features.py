@@ -124,6 +124,13 @@ class Features:
             self._flying.add(feature)
             return False
 
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits for something that has not returned before."""
+        with self._lock:
+            now = time.monotonic()
+            return any(now < until for _, _, until in self._asking.values())
+
     def landed(self) -> None:
         """What came of the generated frames that were sent is known: they may be followed by others."""
         with self._lock:
