@@ -14,7 +14,7 @@ from conformance.reference.faults.base import (
     on_item,
     setting,
 )
-from conformance.reference.server import INFO
+from conformance.reference.identity import INFO
 from conformance.reference.tool import Tool, answer
 from conformance.reference.wire import INTERNAL_ERROR, Message, RpcError
 

@@ -29,10 +29,10 @@ def handling(**overrides: Callable[..., Any]) -> Apply:
     """Override methods of the HTTP handler: each override gets the handler, the method it overrides, the arguments."""
 
     def apply(server: Server) -> None:
-        correct = server.http_handler
+        before = server.http_handler
 
-        def faulty() -> Any:
-            base = correct()
+        def faulty(correct: Any) -> Any:
+            base = before(correct)
 
             def method(name: str, override: Callable[..., Any]) -> Callable[..., Any]:
                 def run(handler: Any, *arguments: Any) -> Any:

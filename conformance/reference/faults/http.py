@@ -93,14 +93,14 @@ def _stays_open(handler: Any, proceed: Any) -> None:
 
 def _session_names(form: str) -> Apply:
     def apply(server: Server) -> None:
-        correct = server.http_handler
+        before = server.http_handler
         numbers = count(1)
 
-        def faulty() -> Any:
+        def faulty(correct: Any) -> Any:
             from conformance.reference import http
 
             http.new_session_id = lambda: form.format(next(numbers))
-            return correct()
+            return before(correct)
 
         server.http_handler = faulty
 

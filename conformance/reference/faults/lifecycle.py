@@ -20,7 +20,7 @@ from conformance.reference.faults.base import (
     setting,
     undeclared,
 )
-from conformance.reference.server import INFO
+from conformance.reference.identity import INFO
 from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, Message, RpcError, notification
 
 TYPE_CHECKING = False

@@ -16,8 +16,8 @@ from conformance.reference.faults.base import (
     on_result,
     setting,
 )
-from conformance.reference.stateless import CACHEABLE, CLIENT, LOG_LEVEL
-from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
+from conformance.reference.stateless import CACHEABLE
+from conformance.reference.wire import CLIENT, INTERNAL_ERROR, INVALID_PARAMS, LOG_LEVEL, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from conformance.reference.faults.base import (
     on_response,
     sending,
 )
-from conformance.reference.stateless import SUBSCRIPTION
-from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message, RpcError, notification
+from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION, Message, RpcError, notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
