@@ -66,6 +66,10 @@ def _of_this_process(server: Server) -> None:
     server.prompts[name] = Prompt(name, "Say hello", lambda values: [])
 
 
+def _one_of_the_prompts(call: Call) -> bool:
+    return call.method == "prompts/get" and call.params.get("name") == "summarize"
+
+
 FAULTS = (
     Fault(
         "prompts-undeclared",
@@ -163,5 +167,11 @@ FAULTS = (
         _of_this_process,
         since="2026-07-28",
         transports="stdio",
+    ),
+    Fault(
+        "one-prompt-unchecked",
+        "prompts/missing-argument-refused prompts/arguments-validated",
+        "one of the prompts is filled without its required argument",
+        forgiving(_one_of_the_prompts, lambda call: {"messages": [{"role": "user", "content": text("Summarize.")}]}),
     ),
 )

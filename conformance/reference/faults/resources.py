@@ -114,6 +114,11 @@ def _nonsense(call: Call) -> bool:
     return _missing(call) and ":" not in str(call.params["uri"])
 
 
+def _last_subscription_only(call: Call, proceed: Proceed) -> Message | None:
+    call.peer.subscribed.clear()
+    return proceed(call)
+
+
 FAULTS = (
     Fault(
         "resources-undeclared",
@@ -306,6 +311,13 @@ FAULTS = (
         " resources/updates-only-for-subscribed",
         "notifications/resources/updated has no uri",
         on_notification(UPDATED, lambda message, call: drop(message["params"], "uri")),
+        until="2025-11-25",
+    ),
+    Fault(
+        "last-subscription-only",
+        "resources/update-announced",
+        "each subscription ends the one before",
+        instead("resources/subscribe", _last_subscription_only),
         until="2025-11-25",
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults that tutorials teach."""
+"""Faults that show common mistakes."""
 
 from __future__ import annotations
 
