@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call, Cancelled
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     HANDSHAKE,
     Fault,
     around,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from conformance.reference.call import Channel
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 CANCELLED = "notifications/cancelled"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     code,
     forgiving,
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
 
 MANY = [f"value {number}" for number in range(101)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.reference.faults.base import Fault, drop, on_item, on_tool
+from conformance.reference.fault import Fault, drop, on_item, on_tool
 from conformance.reference.wire import Message
 
 TYPE_CHECKING = False
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
 
 
 def _block(kind: str, change: Callable[[Message], Any]) -> Apply:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call, missing_capability
-from conformance.reference.faults.base import Fault, drop, on_question, sending, setting
+from conformance.reference.fault import Fault, drop, on_question, sending, setting
 from conformance.reference.wire import Message, notification
 
 

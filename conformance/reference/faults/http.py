@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from itertools import count
 
-from conformance.reference.faults.base import STATELESS, modern_only, several
-from conformance.reference.faults.handler import handling, over_http, status
+from conformance.reference.fault import STATELESS, modern_only, several
+from conformance.reference.http_fault import handling, over_http, status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
-    from conformance.reference.faults.handler import Row
+    from conformance.reference.fault import Apply
+    from conformance.reference.http_fault import Row
     from conformance.reference.server import Server
 
 NEW = "2026-07-28"

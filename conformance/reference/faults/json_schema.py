@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.reference.faults.base import Fault, on_item, setting
+from conformance.reference.fault import Fault, on_item, setting
 from conformance.reference.schema import problem
 from conformance.reference.tool import Tool, answer
 from conformance.reference.wire import Message
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
     from conformance.reference.server import Server
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"

@@ -7,7 +7,7 @@ import struct
 from itertools import repeat
 
 from conformance.reference.call import Call, Cancelled
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     LISTS,
     Fault,
     around,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from conformance.reference.call import Channel
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.peer import Peer
     from conformance.reference.server import Server
 

@@ -6,7 +6,7 @@ import time
 from itertools import count
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     LISTS,
     OPENING,
     Fault,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from conformance.reference.call import Channel
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 COMPLETE = "lifecycle/initialize-result-complete"

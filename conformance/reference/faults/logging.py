@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import Fault, around, drop, failing, forgiving, instead, on_notification
+from conformance.reference.fault import Fault, around, drop, failing, forgiving, instead, on_notification
 from conformance.reference.shape import LEVELS
 from conformance.reference.wire import INVALID_PARAMS, LOG_LEVEL, METHOD_NOT_FOUND, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from conformance.reference.faults.base import Proceed
+    from conformance.reference.fault import Proceed
 
 LOG = "notifications/message"
 

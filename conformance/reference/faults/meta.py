@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.reference.faults.base import Fault, on_item
+from conformance.reference.fault import Fault, on_item
 
 FAULTS = (
     Fault(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from conformance.reference.faults.base import LISTS, Fault, code, die, on_error, on_result, setting, several
+from conformance.reference.fault import LISTS, Fault, code, die, on_error, on_result, setting, several
 from conformance.reference.server import cursor, offset
 from conformance.reference.wire import INVALID_PARAMS, Message, RpcError
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.reference.call import Call
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
     from conformance.reference.server import Server
 
 SHAPES = "tools/list-shape resources/list-shape resources/templates-list-shape prompts/list-shape"

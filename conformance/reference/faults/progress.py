@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import Fault, on_notification, on_question, sending
+from conformance.reference.fault import Fault, on_notification, on_question, sending
 from conformance.reference.tasks import TaskCall
 from conformance.reference.wire import Message, notification
 

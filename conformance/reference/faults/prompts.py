@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     code,
     drop,
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
     from conformance.reference.server import Server
 
 SHAPE = "prompts/list-shape"

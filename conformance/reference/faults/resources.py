@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     OPENING,
     Fault,
     code,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 SHAPE = "resources/list-shape"

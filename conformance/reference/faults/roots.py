@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import Fault, sending
+from conformance.reference.fault import Fault, sending
 from conformance.reference.wire import Message
 
 

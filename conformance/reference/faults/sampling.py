@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.reference.faults.base import Fault, drop, on_question
+from conformance.reference.fault import Fault, drop, on_question
 
 FAULTS = (
     Fault(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.reference import server as correct
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     LISTS,
     Fault,
     around,
@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
 
 NEW = "2026-07-28"
 MISSING = ("meta/missing-meta-refused", "meta/missing-protocol-version-refused")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call, Cancelled
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     drop,
     failing,
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Proceed
+    from conformance.reference.fault import Proceed
 
 NEW = "2026-07-28"
 ACK = "notifications/subscriptions/acknowledged"

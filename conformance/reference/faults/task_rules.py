@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Event
 
 from conformance.reference.call import Call, NoAnswer
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     code,
     drop,
     forgiving,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from conformance.reference.call import Channel, Peer
     from conformance.reference.client_tasks import Session
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 PROGRESS = "notifications/progress"

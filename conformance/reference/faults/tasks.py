@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.reference import tasks
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     drop,
     instead,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from conformance.reference.call import Task, Tool
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 STATUS = "notifications/tasks/status"

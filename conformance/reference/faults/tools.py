@@ -6,7 +6,7 @@ import os
 from collections import Counter
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     UNKNOWN_TOOL,
     Fault,
     around,
@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 CALL = "tools/call-result-shape"

@@ -6,7 +6,7 @@ import os
 
 from conformance.reference import server as correct
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     STATELESS,
     Fault,
     around,
@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 REFUSED = "versioning/unsupported-version-refused"

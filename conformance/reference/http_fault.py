@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from conformance.reference.faults.base import Fault
+from conformance.reference.fault import Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
     from conformance.reference.server import Server
 
     Row = tuple[str, str, str, Apply, dict[str, str]]
