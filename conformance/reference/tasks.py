@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import UTC, datetime
 from threading import Event, RLock, Thread
 from time import monotonic
@@ -205,6 +204,9 @@ def create(call: Call, tool: Tool) -> Message:
 
 
 def new_id() -> str:
+    """Imports late: to import uuid takes as long as to import five modules of ours, and few sessions create tasks."""
+    import uuid
+
     return str(uuid.uuid4())
 
 
