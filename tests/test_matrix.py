@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import folklore_faults
 import fronts
+import mistake_faults
 import pytest
 
 from conformance.catalogue.mistakes import table
@@ -213,7 +213,7 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
     if unrelated:
         again = outcome("--fault", fault.name, revisions=claimed, http=http, only=unrelated, limits=PATIENT)
         assert set(findings(again)) <= set(fault.requirements), "unrelated findings"
-    assert diagnoses(reports) <= {row.diagnosis for row in table() if row.id == folklore_faults.ROW_OF.get(fault.name)}
+    assert diagnoses(reports) <= {row.diagnosis for row in table() if row.id == mistake_faults.ROW_OF.get(fault.name)}
     if newest == (fronts.REVISION,) and not http:
         words = ["--fuzz", str(FEW_FRAMES.examples), *(word for case in shown for word in ("--only", case))]
         server = f"{fronts.SERVER} --fault {fault.name}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,7 +170,7 @@ def test_a_run_of_nothing_but_slow_answers_is_over_at_some_time_and_says_why() -
     patience.waited(30.0, 45.0, 10.0, answered=True, patient=True)
     assert "waiting for answers took" in patience.over
     with pytest.raises(NotWaitedFor):
-        patience.admit("tools/list", None, object(), 1.0)
+        patience.admit("tools/list", None, object(), waited=False)
 
 
 def call(name: str, method: str = "tools/call", **more: Json) -> Call:
@@ -179,26 +181,49 @@ def call(name: str, method: str = "tools/call", **more: Json) -> Call:
 
 def test_what_was_silent_is_asked_again_only_by_who_wants_to_hear_of_its_progress() -> None:
     features, me = Features(), object()
-    features.admit("tools/call", {"name": "slow"}, me, 1.0)
+    assert features.admit("tools/call", {"name": "slow"}, me, waited=False)
     features.silent(call("slow"), 10.0)
     with pytest.raises(NotAskedAgain, match="tool 'slow' was not called again: it did not answer within 10 s"):
-        features.admit("tools/call", {"name": "slow"}, me, 1.0)
+        features.admit("tools/call", {"name": "slow"}, me, waited=False)
     talkative = {"name": "slow", "_meta": {"progressToken": 1}}
-    features.admit("tools/call", talkative, me, 1.0)
+    assert features.admit("tools/call", talkative, me, waited=False)
     features.silent(call("slow", _meta={"progressToken": 1}), 10.0)
     with pytest.raises(NotAskedAgain):
-        features.admit("tools/call", talkative, me, 1.0)
-    features.admit("tools/call", {"name": "other"}, me, 1.0)
+        features.admit("tools/call", talkative, me, waited=False)
+    assert features.admit("tools/call", {"name": "other"}, me, waited=False)
 
 
-def test_what_has_not_returned_yet_is_asked_by_one_session_at_a_time() -> None:
-    features, one, other = Features(), object(), object()
-    features.admit("tools/call", {"name": "slow"}, one, 1.0)
-    features.admit("tools/call", {"name": "slow"}, one, 1.0)
-    assert features.spares("tools/call", {"name": "slow"}, illegal=False)
-    features.admit("tools/call", {"name": "slow"}, other, 0.0)  # who has waited long enough asks
+@pytest.fixture
+def threads() -> Iterator[list[ThreadPoolExecutor]]:
+    """Two threads beside this one: a thread does not wait for itself."""
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        yield [one, other]
+
+
+def admitted(features: Features, thread: ThreadPoolExecutor, params: Json, *, waited: bool = False) -> bool:
+    """Whether a new session in that thread may call the tool."""
+    return thread.submit(lambda: features.admit("tools/call", params, object(), waited=waited)).result()
+
+
+def test_what_has_not_returned_yet_is_asked_by_one_session_at_a_time(threads: list[ThreadPoolExecutor]) -> None:
+    features, slow, one = Features(), {"name": "slow"}, object()
+    assert features.admit("tools/call", slow, one, waited=False)
+    assert features.admit("tools/call", slow, one, waited=False)
+    assert features.spares("tools/call", slow, illegal=False)
+    assert not admitted(features, threads[0], slow)
+    assert admitted(features, threads[0], slow, waited=True)
     features.returned(call("slow"))
-    assert not features.spares("tools/call", {"name": "slow"}, illegal=False)
+    assert not features.spares("tools/call", slow, illegal=False)
+    assert admitted(features, threads[1], slow)
+
+
+def test_who_asks_to_be_told_of_progress_waits_only_for_one_who_does_so_too(threads: list[ThreadPoolExecutor]) -> None:
+    features, talkative = Features(), {"name": "slow", "_meta": {"progressToken": 1}}
+    assert features.admit("tools/call", {"name": "slow"}, object(), waited=False)
+    assert admitted(features, threads[0], talkative)
+    assert not admitted(features, threads[1], talkative)
+    assert features.under_way({"name": "slow"}, True, object())
+    assert not features.under_way({"name": "other"}, True, object())
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""Folklore: mistakes that are widespread. What probably is behind a finding, and how to mend it.
+"""Common mistakes: what probably is behind a finding, and how to mend it.
 
-The table is `folklore.yaml` beside this module. A diagnosis stands beside a finding; it changes neither verdict nor
+The table is `mistakes.yaml` beside this module. A diagnosis stands beside a finding; it changes neither verdict nor
 severity. Where nothing fits, nothing is said: a wrong diagnosis would be worse than none.
 """
 
@@ -22,7 +22,7 @@ SEARCHED = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Folklore:
+class Mistake:
     """One widespread mistake: a row of the table.
 
     `requirements` are those whose findings it may explain; without any it explains why no session could be opened.
@@ -44,12 +44,12 @@ class Folklore:
 
 
 @cache
-def table(path: Path = TABLE) -> tuple[Folklore, ...]:
+def table(path: Path = TABLE) -> tuple[Mistake, ...]:
     """The rows, in the order in which they are tried. Raises FileError."""
-    data, lines = load(path, SCHEMAS / "folklore.json")
-    rows: list[Folklore] = []
-    for number, row in enumerate(data["folklore"]):
-        place = ("folklore", number)
+    data, lines = load(path, SCHEMAS / "mistakes.json")
+    rows: list[Mistake] = []
+    for number, row in enumerate(data["mistakes"]):
+        place = ("mistakes", number)
         looks = {}
         for name, text in row["when"].items():
             try:
@@ -61,7 +61,7 @@ def table(path: Path = TABLE) -> tuple[Folklore, ...]:
         if any(row["id"] == known.id for known in rows):
             raise FileError(path, line_of(lines, (*place, "id")), f"the id {row['id']!r} stands twice")
         told = (" ".join(row[name].split()) for name in ("diagnosis", "hint"))
-        rows.append(Folklore(row["id"], tuple(row.get("requirements", ())), case, looks, *told))
+        rows.append(Mistake(row["id"], tuple(row.get("requirements", ())), case, looks, *told))
     return tuple(rows)
 
 
@@ -81,7 +81,7 @@ def of_problem(problem: str) -> tuple[str, str]:
     return "", ""
 
 
-def about(requirement: str) -> tuple[Folklore, ...]:
+def about(requirement: str) -> tuple[Mistake, ...]:
     """The rows that may explain findings of a requirement."""
     return tuple(row for row in table() if requirement in row.requirements)
 

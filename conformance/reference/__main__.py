@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from conformance.reference.server import FEATURES, REVISIONS, Server
+from conformance.reference.identity import FEATURES, REVISIONS
+from conformance.reference.server import Server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""One request while it is served."""
+"""One request while it is served, and what it may expect of the server, of the client and of what is offered.
+
+A call knows them all, and they know calls: what they promise each other stands here, what they do in their own modules.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from conformance.reference.wire import Message, is_id, notification
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from threading import RLock
     from typing import Any, Protocol
 
-    from conformance.reference.peer import Peer
-    from conformance.reference.server import Server
+    Arguments = dict[str, Any]
 
     class Channel(Protocol):
         """Where the messages of a request go."""
@@ -27,6 +30,154 @@ if TYPE_CHECKING:
 
         def closed(self) -> bool:
             """Whether the client is known to have gone."""
+
+    class Tool(Protocol):
+        """A tool of the server; `tool.py` says what the attributes mean."""
+
+        name: str
+        description: str
+        run: Callable[[Call, Arguments], Message]
+        input: Message
+        output: Message | None
+        hints: dict[str, Any]
+        waits: bool
+        task: str
+
+        def described(self) -> Message: ...
+
+    class Prompt(Protocol):
+        """A prompt of the server; `prompts.py` says what the attributes mean."""
+
+        description: str
+        arguments: list[Message]
+        completions: dict[str, list[str]]
+
+        def messages(self, call: Call, given: dict[str, str]) -> list[Message]: ...
+
+        def described(self) -> Message: ...
+
+    class Resource(Protocol):
+        """A resource of the server; `resources.py` says what the attributes mean."""
+
+        mime_type: str
+        read: Callable[[Server], list[Message]]
+
+        def described(self) -> Message: ...
+
+    class Template(Protocol):
+        """A resource template of the server; `resources.py` says what the attributes mean."""
+
+        uri_template: str
+        pattern: str
+        text: Callable[..., str | None]
+        completions: dict[str, list[str]]
+
+        def described(self) -> Message: ...
+
+    class Task(Protocol):
+        """A tool call that goes on after it was answered; `tasks.py` says what each method does."""
+
+        server: Server
+        identity: str
+        status: str
+        response: Message
+        expires: float
+        lock: RLock
+        over: Event
+        fetching: Event
+
+        @property
+        def call(self) -> Call: ...
+
+        def described(self) -> Message: ...
+
+        def start(self) -> None: ...
+
+        def move(self, status: str, words: str) -> bool: ...
+
+        def cancel(self) -> None: ...
+
+        def fetch(self, channel: Channel) -> None: ...
+
+        def unfetch(self) -> None: ...
+
+    class Peer(Protocol):
+        """The client that calls come from; `peer.py` says what each method does."""
+
+        unsolicited: Channel
+        revision: str | None
+        level: str
+        subscribed: set[str]
+        running: dict[Any, Call]
+        roots: list[Any] | None
+        tasks: dict[str, Task]
+
+        @property
+        def server(self) -> Server: ...
+
+        def initialize(self, call: Call) -> Message: ...
+
+        def ask(self, call: Call, requests: dict[str, Message], with_state: bool) -> dict[str, Message]: ...
+
+        def refusal(self, missing: Message) -> Exception: ...
+
+        def keep_roots(self, call: Call, roots: list[Any]) -> None: ...
+
+        def may_log(self, call: Call, level: str) -> bool: ...
+
+        def listen(self, call: Call) -> Message | None: ...
+
+        def cancel(self, request_id: Any) -> None: ...
+
+        def announce(self, kind: str) -> None: ...
+
+        def update(self, uri: str) -> None: ...
+
+        def close(self, cancelling: bool = False) -> None: ...
+
+    class Server(Protocol):
+        """The server as calls know it; `server.py` says what each method does and what stands at each seam."""
+
+        tools: dict[str, Tool]
+        resources: dict[str, Resource]
+        templates: dict[str, Template]
+        prompts: dict[str, Prompt]
+        touched: int
+        lock: RLock
+        peers: list[Peer]
+        page_size: int
+        rounds: int
+        fetch_timeout: float
+        handle: Callable[[Call], Message | None]
+        missing_capability: Callable[[Call, Message], Message | None]
+        ask: Callable[[Call, dict[str, Message], bool], dict[str, Message]]
+        problem: Callable[[Any, Message], str | None]
+        shape: Callable[[str, Message, str], Message]
+        cursor: Callable[[str, int], str]
+        offset: Callable[[str, str], int]
+        task_id: Callable[[], str]
+        create_task: Callable[[Call, Tool], Message]
+        task_outcome: Callable[[Message], str]
+        need_input: Callable[[Task], None]
+        await_task: Callable[[Call, Task], None]
+
+        @property
+        def handshake_revisions(self) -> tuple[str, ...]: ...
+
+        @property
+        def stateless_revisions(self) -> tuple[str, ...]: ...
+
+        def declares(self, feature: str) -> bool: ...
+
+        def knows(self, call: Call) -> bool: ...
+
+        def capabilities(self) -> Message: ...
+
+        def send(self, channel: Channel, message: Any, call: Call | None = None) -> None: ...
+
+        def announce(self, kind: str) -> None: ...
+
+        def update(self, uri: str) -> None: ...
 
 
 class Cancelled(Exception):
@@ -69,7 +220,7 @@ class Call:
     )
 
     def __init__(self, peer: Peer, message: Message, channel: Channel, client: Message) -> None:
-        self.server: Server = peer.server
+        self.server = peer.server
         self.peer = peer
         self.message = message
         self.id = message["id"]

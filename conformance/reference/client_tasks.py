@@ -7,8 +7,27 @@ from conformance.reference.wire import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
     from conformance.reference.call import Call
-    from conformance.reference.handshake import Session
+
+    class Session(Protocol):
+        """The session whose client runs the tasks; `handshake.py` says what each method does."""
+
+        @property
+        def server(self) -> Server: ...
+
+        def exchange(self, call: Call, request: Message) -> Message: ...
+
+        def demand(self, call: Call, request: Message) -> object: ...
+
+    class Server(Protocol):
+        """The seams of the server that are about such tasks."""
+
+        follow_client_task: Callable[[Session, Call, Message], Message]
+        cancel_client_task: Callable[[Session, Call, Message], None]
+
 
 TTL = 60_000
 PATIENCE = 5.0

@@ -7,6 +7,7 @@ from threading import Event
 from conformance.reference import client_tasks
 from conformance.reference.asking import EXPECTED
 from conformance.reference.call import Call, NoAnswer
+from conformance.reference.identity import INSTRUCTIONS
 from conformance.reference.peer import Peer
 from conformance.reference.schema import problem
 from conformance.reference.shape import LEVELS
@@ -52,9 +53,6 @@ class Session(Peer):
             raise RpcError(INVALID_REQUEST, f"Invalid request: {why}")
 
     def initialize(self, call: Call) -> Message:
-        """The result of `initialize`; fixes the session's revision."""
-        from conformance.reference.server import INSTRUCTIONS
-
         self.revision = self.server.negotiate(self.server, call.params["protocolVersion"])
         self.client = call.params["capabilities"]
         self.server.peers.append(self)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 from math import isfinite
 
-from conformance.reference.stateless import VERSION
-from conformance.reference.wire import HEADER_MISMATCH, Message, RpcError
+from conformance.reference.wire import HEADER_MISMATCH, VERSION, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

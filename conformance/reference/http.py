@@ -324,7 +324,7 @@ def serve(server: Server, address: tuple[str, int], path: str) -> NoReturn:
     """Serve until SIGTERM or SIGINT comes; then end the process with status 0. stderr tells the URL."""
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
-    listening = HttpServer(address, partial(server.http_handler(), Endpoint(server, path)))
+    listening = HttpServer(address, partial(server.http_handler(Handler), Endpoint(server, path)))
     print(f"listening on http://{address[0]}:{listening.server_port}{path}", file=sys.stderr, flush=True)
     try:
         listening.serve_forever(poll_interval=0.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference import resources, tasks
+from conformance.reference.identity import INSTRUCTIONS
 from conformance.reference.shape import LEVELS
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
 
@@ -133,8 +134,6 @@ def _complete(call: Call) -> Message:
 
 
 def _discover(call: Call) -> Message:
-    from conformance.reference.server import INSTRUCTIONS
-
     server = call.server
     return {
         "supportedVersions": list(server.stateless_revisions),
@@ -144,9 +143,6 @@ def _discover(call: Call) -> Message:
 
 
 def _initialize(call: Call) -> Message:
-    from conformance.reference.handshake import Session
-
-    assert isinstance(call.peer, Session)
     return call.peer.initialize(call)
 
 

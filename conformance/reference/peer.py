@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.call import Channel
+    from conformance.reference.call import Channel, Task
     from conformance.reference.server import Server
-    from conformance.reference.tasks import Task
 
 
 class Peer:
@@ -130,6 +129,10 @@ class Peer:
 
     def admit(self, call: Call) -> None:
         """Raise RpcError if the request cannot be served, whatever its method."""
+        raise NotImplementedError
+
+    def initialize(self, call: Call) -> Message:
+        """The result of `initialize`; fixes the revision."""
         raise NotImplementedError
 
     def finished(self, call: Call, result: Message) -> Message:

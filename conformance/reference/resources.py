@@ -12,8 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from conformance.reference.call import Call
-    from conformance.reference.server import Server
+    from conformance.reference.call import Call, Server
     from conformance.reference.wire import Message
 
 COUNTER = "reference://live/counter"

@@ -7,6 +7,8 @@ from threading import RLock
 
 from conformance.reference import client_tasks, shape, tasks
 from conformance.reference.call import Call, missing_capability
+from conformance.reference.identity import INFO, REVISIONS, STATELESS
+from conformance.reference.methods import METHODS, PARAMS
 from conformance.reference.prompts import PROMPTS
 from conformance.reference.resources import RESOURCES, TEMPLATES
 from conformance.reference.schema import problem
@@ -26,28 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, BinaryIO
 
-    from conformance.reference.call import Channel
-    from conformance.reference.handshake import Session
-    from conformance.reference.http import Handler
-    from conformance.reference.peer import Peer
-    from conformance.reference.tasks import Task
-    from conformance.reference.tool import Tool
+    from conformance.reference.call import Channel, Peer, Prompt, Resource, Task, Template, Tool
+    from conformance.reference.client_tasks import Session
 
     Filter = Callable[[Message, Call | None], list[Any]]
-
-REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
-STATELESS = "2026-07-28"
-FEATURES = ("tools", "resources", "prompts", "completions", "logging", "tasks")
-
-INFO: Message = {
-    "name": "mcp-conform-reference",
-    "title": "Reference server",
-    "version": "1.0.0",
-    "description": "A correct server with every feature, for trying out clients and test suites",
-    "websiteUrl": "https://modelcontextprotocol.io",
-    "icons": [shape.ICON],
-}
-INSTRUCTIONS = "Every tool is harmless. Tools whose readOnlyHint is false change only what this process lists or holds."
 
 
 class Server:
@@ -61,10 +45,10 @@ class Server:
     def __init__(self, revisions: Iterable[str] = REVISIONS, undeclared: Iterable[str] = ()) -> None:
         self.revisions = tuple(sorted(revisions))
         self.undeclared = frozenset(undeclared)
-        self.tools = {tool.name: tool for tool in TOOLS}
-        self.resources = {resource.uri: resource for resource in RESOURCES}
-        self.templates = {template.uri_template: template for template in TEMPLATES}
-        self.prompts = {prompt.name: prompt for prompt in PROMPTS}
+        self.tools: dict[str, Tool] = {tool.name: tool for tool in TOOLS}
+        self.resources: dict[str, Resource] = {resource.uri: resource for resource in RESOURCES}
+        self.templates: dict[str, Template] = {template.uri_template: template for template in TEMPLATES}
+        self.prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in PROMPTS}
         self.touched: int = 0
         self.lock = RLock()
         self.peers: list[Peer] = []
@@ -91,7 +75,7 @@ class Server:
         self.cursor: Callable[[str, int], str] = cursor
         self.offset: Callable[[str, str], int] = offset
         self.answer_batch: Callable[[Server, list[Message], Channel], None] = answer_batch
-        self.http_handler: Callable[[], type[Handler]] = http_handler
+        self.http_handler: Callable[[Any], Any] = lambda handler: handler  # the class that answers HTTP requests
         self.task_id: Callable[[], str] = tasks.new_id
         self.create_task: Callable[[Call, Tool], Message] = tasks.create
         self.task_outcome: Callable[[Message], str] = tasks.outcome
@@ -114,8 +98,6 @@ class Server:
 
     def knows(self, call: Call) -> bool:
         """Whether there is such a method, in the revision of the request and by what the server declares."""
-        from conformance.reference.methods import METHODS
-
         entry = METHODS.get(call.method)
         return bool(entry and entry.serves(call.revision) and (not entry.feature or self.declares(entry.feature)))
 
@@ -152,8 +134,6 @@ class Server:
 
 def handle(call: Call) -> Message | None:
     """The result of a request; None if it is answered later. Raises RpcError where it is refused."""
-    from conformance.reference.methods import METHODS, PARAMS
-
     server = call.server
     if not server.knows(call):
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {call.method}")
@@ -180,7 +160,7 @@ def check_meta(call: Call) -> None:
             raise RpcError(INVALID_PARAMS, f"Invalid params: _meta io.modelcontextprotocol/{name} must be {wanted}")
     requested = meta["io.modelcontextprotocol/protocolVersion"]
     if requested not in server.stateless_revisions:
-        raise unsupported_version(server, requested)
+        raise unsupported_version(server.stateless_revisions, requested)
     level = meta.get("io.modelcontextprotocol/logLevel", "info")
     if server.declares("logging") and level not in shape.LEVELS:
         raise RpcError(INVALID_PARAMS, f"Invalid params: unknown log level {level!r}")
@@ -188,8 +168,8 @@ def check_meta(call: Call) -> None:
         raise RpcError(INVALID_PARAMS, "Invalid params: progressToken must be a string or an integer")
 
 
-def unsupported_version(server: Server, requested: Any) -> RpcError:
-    data = {"supported": list(server.stateless_revisions), "requested": requested}
+def unsupported_version(served: Iterable[str], requested: Any) -> RpcError:
+    data = {"supported": list(served), "requested": requested}
     return RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
@@ -206,13 +186,6 @@ def ask(call: Call, requests: dict[str, Message], with_state: bool) -> dict[str,
 def answer_batch(server: Server, responses: list[Message], channel: Channel) -> None:
     if responses:
         channel.send(responses)
-
-
-def http_handler() -> type[Handler]:
-    """The class that answers HTTP requests; imported late, because it takes long."""
-    from conformance.reference.http import Handler
-
-    return Handler
 
 
 def cursor(kind: str, position: int) -> str:

@@ -6,19 +6,24 @@ from conformance.reference.asking import EXPECTED
 from conformance.reference.call import Call, InputRequired
 from conformance.reference.peer import Peer
 from conformance.reference.schema import problem
+from conformance.reference.server import unsupported_version
 from conformance.reference.shape import LEVELS
-from conformance.reference.wire import INVALID_PARAMS, MISSING_CAPABILITY, Message, RpcError, notification
+from conformance.reference.wire import (
+    CLIENT,
+    INVALID_PARAMS,
+    LOG_LEVEL,
+    MISSING_CAPABILITY,
+    SERVER_INFO,
+    SUBSCRIPTION,
+    Message,
+    RpcError,
+    notification,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from conformance.reference.call import Channel
     from conformance.reference.server import Server
-
-CLIENT = "io.modelcontextprotocol/clientCapabilities"
-VERSION = "io.modelcontextprotocol/protocolVersion"
-LOG_LEVEL = "io.modelcontextprotocol/logLevel"
-SERVER_INFO = "io.modelcontextprotocol/serverInfo"
-SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 CACHEABLE = {
     "server/discover": 300_000,
@@ -47,9 +52,7 @@ class Connection(Peer):
 
     def admit(self, call: Call) -> None:
         if call.method == "initialize" and not call.meta:
-            from conformance.reference.server import unsupported_version
-
-            raise unsupported_version(call.server, call.params.get("protocolVersion"))
+            raise unsupported_version(self.server.stateless_revisions, call.params.get("protocolVersion"))
         self.server.check_meta(call)
 
     def finished(self, call: Call, result: Message) -> Message:

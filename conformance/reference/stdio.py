@@ -9,8 +9,8 @@ from threading import Event, Lock, Thread
 from time import monotonic
 
 from conformance.reference.handshake import Session
-from conformance.reference.stateless import VERSION, Connection
-from conformance.reference.wire import RpcError, decode
+from conformance.reference.stateless import Connection
+from conformance.reference.wire import VERSION, RpcError, decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,11 +11,23 @@ from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from io import BufferedIOBase
+    from typing import Any, Protocol
 
     from conformance.reference.call import Call
-    from conformance.reference.http import Handler
     from conformance.reference.server import Server
+
+    class Handler(Protocol):
+        """One connection's requests, as far as their answers go; `http.py` says what each method does."""
+
+        connection: socket.socket
+        wfile: BufferedIOBase
+        close_connection: bool
+
+        def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None: ...
+
+        def begin_events(self, headers: dict[str, str]) -> None: ...
+
 
 KEEPALIVE = 10.0
 POLL = 0.1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import UTC, datetime
 from threading import Event, RLock, Thread
 from time import monotonic
@@ -16,9 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.call import Channel
-    from conformance.reference.peer import Peer
-    from conformance.reference.tool import Tool
+    from conformance.reference.call import Channel, Peer, Tool
+    from conformance.reference.call import Task as AnyTask
 
 REVISION = "2025-11-25"
 RELATED = "io.modelcontextprotocol/related-task"
@@ -158,7 +156,7 @@ class TaskCall(Call):
                 self.task.move("working", "The tool is at work again.")
 
 
-def need_input(task: Task) -> None:
+def need_input(task: AnyTask) -> None:
     """Wait until a `tasks/result` is there, whose way the question can go. Raises NoAnswer if none comes."""
     task.move("input_required", "The tool needs an answer of the client: fetch the result.")
     waited = 0.0
@@ -206,6 +204,9 @@ def create(call: Call, tool: Tool) -> Message:
 
 
 def new_id() -> str:
+    """Imports late: to import uuid takes as long as to import five modules of ours, and few sessions create tasks."""
+    import uuid
+
     return str(uuid.uuid4())
 
 
@@ -214,7 +215,7 @@ def _purge(peer: Peer) -> None:
     peer.tasks = {name: task for name, task in peer.tasks.items() if task.expires > now}
 
 
-def known(call: Call) -> Task:
+def known(call: Call) -> AnyTask:
     """The task that the request is about. Raises RpcError if the client has none of that id."""
     _purge(call.peer)
     task = call.peer.tasks.get(call.params["taskId"])
@@ -252,7 +253,7 @@ def result(call: Call) -> Message:
     return {**value, "_meta": {**value.get("_meta", {}), RELATED: {"taskId": task.identity}}}
 
 
-def await_task(call: Call, task: Task) -> None:
+def await_task(call: Call, task: AnyTask) -> None:
     """Wait until the task has ended. Raises Cancelled if the request does not live as long."""
     while not task.over.wait(0.02):
         if call.cancelled.is_set() or call.channel.closed():

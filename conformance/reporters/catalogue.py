@@ -6,7 +6,7 @@ import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from conformance.catalogue.mistakes import Folklore
+from conformance.catalogue.mistakes import Mistake
 from conformance.files.places import SCHEMAS
 from conformance.model import Basis, Json, Requirement
 
@@ -63,7 +63,7 @@ def advice(rules: Iterable[Requirement], checks: Checks) -> str:
 
 
 def explanation(
-    requirement: Requirement, checks: Checks, faults: Iterable[Json], folklore: Iterable[Folklore] = ()
+    requirement: Requirement, checks: Checks, faults: Iterable[Json], mistakes: Iterable[Mistake] = ()
 ) -> str:
     """All that is known of one requirement. `faults` are rows of the reference server's list of faults."""
     lines = [requirement.id, "", *textwrap.wrap(_flat(requirement.text), 100), ""]
@@ -78,7 +78,7 @@ def explanation(
     lines += ["", f"Checked by: {_how(requirement, checks)}"]
     if requirement.caution:
         lines += ["", *textwrap.wrap(f"Caution: {_flat(requirement.caution)}", 100)]
-    for number, row in enumerate(folklore):
+    for number, row in enumerate(mistakes):
         lines += ["", "Often behind it:"] if number == 0 else []
         lines += textwrap.wrap(f"{row.diagnosis} {row.hint}", 100, initial_indent="  ", subsequent_indent="    ")
     breaking = [fault for fault in faults if requirement.id in fault["requirements"][:1]]

@@ -60,7 +60,7 @@ def as_json(report: Report) -> Json:
         data["notes"] = [_told(note) for note in report.notes]
     if report.problem:
         data["problem"] = _told(report.problem)
-    data |= _folklore(report)
+    data |= _diagnosis(report)
     if report.problems:
         data["problems"] = {name: _told(why) for name, why in report.problems.items()}
     return readable(data)
@@ -142,7 +142,7 @@ def _finding(finding: Finding) -> Json:
         "frames": [_frame(frame) for frame in finding.frames],
         **({"after": list(finding.after)} if finding.after else {}),
         **({"tries": dict(zip(("shown", "of"), finding.tries, strict=True))} if finding.tries[1] else {}),
-        **_folklore(finding),
+        **_diagnosis(finding),
     }
 
 
@@ -150,7 +150,7 @@ def _told(text: str) -> str:
     return shortened(text, FRAME_LIMIT)
 
 
-def _folklore(of: Finding | Report) -> dict[str, Json]:
+def _diagnosis(of: Finding | Report) -> dict[str, Json]:
     return {"diagnosis": of.diagnosis, "hint": of.hint} if of.diagnosis else {}
 
 

@@ -10,7 +10,7 @@ from conformance.engine.events import Event, Finished
 from conformance.engine.verdicts import outcome
 from conformance.model import Judged, Report, Run, Verdict
 from conformance.reporters.report_file import ReportFile
-from conformance.reporters.words import finding_text, folklore, lines, shortened, visible
+from conformance.reporters.words import diagnosis_of, finding_text, lines, shortened, visible
 from conformance.target.process import command_line
 
 MESSAGE, REASON = 400, 1600
@@ -84,7 +84,7 @@ def _untested(report: Report, name: str, why: str) -> TestSuite:
     """What could not be tested: a suite with one error, since a suite without tests counts as success."""
     title = _named(name, "mcp-conform", ".")
     case = TestCase("the server can be tested", title, 0.0 if name else report.seconds)
-    told = "" if name else "\n".join(f"{label}: {line}" for label, line in folklore(report))
+    told = "" if name else "\n".join(f"{label}: {line}" for label, line in diagnosis_of(report))
     case.add_error_info(visible(shortened(why, REASON)), told or None, error_type="untested")
     return TestSuite(title, [case], timestamp=_timestamp(report), properties=_about(report))
 

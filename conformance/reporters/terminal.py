@@ -25,7 +25,7 @@ from conformance.engine.events import (
 from conformance.model import Basis, Report, Run, Severity, Verdict
 from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, by_server, left_out, named
 from conformance.reporters.progress import ProgressLine
-from conformance.reporters.words import counted, facts, folklore, frame_line, shortened, standing, visible
+from conformance.reporters.words import counted, diagnosis_of, facts, frame_line, shortened, standing, visible
 
 STYLES = {Severity.VIOLATION: "bold red", Severity.WARNING: "yellow", Severity.ADVICE: "bright_black"}
 WIDTH = 110
@@ -197,7 +197,7 @@ class TerminalReporter:
                         (f" (in {', '.join(item.runs)})", STYLES[Severity.ADVICE]),
                     )
                 )
-                for label, line in folklore(item.finding):
+                for label, line in diagnosis_of(item.finding):
                     self._line(f"    {label:9} {line}")
                 if self._verbose:
                     for frame in item.finding.frames[-FRAMES:]:
@@ -245,7 +245,7 @@ class TerminalReporter:
         if report.problem:
             self._line("")
             self._line(f"Not tested: {visible(shortened(report.problem, PROBLEM))}", "bold red")
-            for label, told in folklore(report):
+            for label, told in diagnosis_of(report):
                 self._line(f"  {label:9} {told}")
 
     def _end(self, report: Report, unwritten: bool) -> None:

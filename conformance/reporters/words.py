@@ -74,12 +74,12 @@ def standing(finding: Finding) -> str:
 
 
 def facts(finding: Finding, frames: int | None = None) -> Iterator[tuple[str, str]]:
-    """Label and line: expected, actual, folklore, the frames; with `frames`, at most that many, the last ones."""
+    """Label and line: expected, actual, diagnosis, hint, frames; with `frames`, at most that many, the last ones."""
     if finding.expected:
         yield "expected", visible(shortened(finding.expected, 4 * FRAME_LIMIT))
     if finding.actual:
         yield "actual", visible(shortened(finding.actual, 4 * FRAME_LIMIT))
-    yield from folklore(finding)
+    yield from diagnosis_of(finding)
     shown = finding.frames if frames is None else finding.frames[-frames:]
     if len(shown) < len(finding.frames):
         yield "frame", f"({len(finding.frames) - len(shown)} earlier frames left out)"
@@ -87,7 +87,7 @@ def facts(finding: Finding, frames: int | None = None) -> Iterator[tuple[str, st
         yield "frame", frame_line(frame)
 
 
-def folklore(of: Finding | Report) -> Iterator[tuple[str, str]]:
+def diagnosis_of(of: Finding | Report) -> Iterator[tuple[str, str]]:
     """Label and line: what probably is behind it, and how to mend that, if it is known."""
     if of.diagnosis:
         yield "diagnosis", of.diagnosis

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import Counter
@@ -86,7 +85,7 @@ class Features:
     """
 
     def __init__(self) -> None:
-        self._turn = threading.Condition()
+        self._lock = threading.Lock()
         self._returned: set[Feature] = set()
         self._silent: dict[tuple[Feature, bool], float] = {}
         self._asking: dict[tuple[Feature, bool], tuple[object, int, float]] = {}
@@ -97,7 +96,7 @@ class Features:
     def avoids(self, method: str, params: Json) -> str:
         """Why that is not asked again, "" if it may be asked."""
         feature = feature_of(method, params)
-        with self._turn:
+        with self._lock:
             return self._avoided(feature, progress_token(params) is not None) if feature is not None else ""
 
     def returns(self, method: str, params: Json) -> bool:
@@ -111,7 +110,7 @@ class Features:
     def spares(self, method: str, params: Json, illegal: bool) -> bool:
         """Whether a generated frame is not to ask for that: it hangs, or it was tried so and has not returned yet."""
         feature = feature_of(method, params)
-        with self._turn:
+        with self._lock:
             if feature is None or feature in self._returned:
                 return False
             if self._avoided(feature, False):
@@ -125,72 +124,73 @@ class Features:
             self._flying.add(feature)
             return False
 
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits for something that has not returned before."""
+        with self._lock:
+            now = time.monotonic()
+            return any(now < until for _, _, until in self._asking.values())
+
     def landed(self) -> None:
         """What came of the generated frames that were sent is known: they may be followed by others."""
-        with self._turn:
+        with self._lock:
             self._flying.clear()
 
-    def admit(self, method: str, params: Json, who: object, seconds: float) -> None:
-        """`who` is about to ask for that, and waits here at most `seconds` for another one's answer.
+    def admit(self, method: str, params: Json, who: object, *, waited: bool) -> bool:
+        """Whether `who` may ask for that now: not while another one does, unless it has `waited` long enough.
 
         Raises NotAskedAgain.
         """
         feature = feature_of(method, params)
         if feature is None or feature in self._returned:
-            return
+            return True
         talkative = progress_token(params) is not None
-        with self._turn:
-            end = time.monotonic() + seconds
-            while not self._avoided(feature, talkative) and self._taken(feature, talkative, who, end):
-                self._turn.wait(max(0.0, end - time.monotonic()))
+        with self._lock:
             if why := self._avoided(feature, talkative):
                 raise NotAskedAgain(why)
-            if feature not in self._returned:
-                self._asking[feature, talkative] = who, threading.get_ident(), time.monotonic() + LONGEST_TURN
+            if not waited and self._taken(feature, talkative, who):
+                return False
+            self._asking[feature, talkative] = who, threading.get_ident(), time.monotonic() + LONGEST_TURN
+            return True
 
     def returned(self, call: Call) -> None:
         """An answer came, of whatever kind, or news of its progress."""
         feature = feature_of(call.method, call.params)
         if feature is not None and feature not in self._returned:
-            with self._turn:
+            with self._lock:
                 self._returned.add(feature)
                 for talkative in (False, True):
                     self._silent.pop((feature, talkative), None)
                     self._asking.pop((feature, talkative), None)
-                self._turn.notify_all()
 
-    def under_way(self, tool: Json, talkative: bool, who: object, seconds: float) -> bool:
-        """Whether somebody else has called the tool, and gets no answer in `seconds` from now on either.
+    def under_way(self, tool: Json, talkative: bool, who: object) -> bool:
+        """Whether somebody else has called the tool and waits for it.
 
         For who asks to be told of progress that is somebody else who does so: then one knows whether it hangs.
         """
         feature = feature_of("tools/call", tool)
-        if feature is None:
-            return False
-        with self._turn:
-            return not self._turn.wait_for(lambda: not self._taken(feature, talkative, who, math.inf), seconds)
+        with self._lock:
+            return feature is not None and self._taken(feature, talkative, who)
 
     def silent(self, call: Call, seconds: float) -> None:
         """No answer came within `seconds`, nor when the call was cancelled."""
         feature = feature_of(call.method, call.params)
         if feature is not None:
-            with self._turn:
+            with self._lock:
                 talkative = progress_token(call.params) is not None
                 self._silent[feature, talkative] = seconds
                 self._returned.discard(feature)
                 self._asking.pop((feature, talkative), None)
-                self._turn.notify_all()
 
     def left(self, who: object) -> None:
         """`who` waits for nothing any more."""
-        with self._turn:
+        with self._lock:
             for asked in [asked for asked, (asking, *_) in self._asking.items() if asking is who]:
                 del self._asking[asked]
-            self._turn.notify_all()
 
     def renew(self) -> None:
         """What was found is put to the test again: each may be asked once more."""
-        with self._turn:
+        with self._lock:
             self._silent.clear()
             self._asking.clear()
 
@@ -206,13 +206,10 @@ class Features:
         first, spent = next(iter(silent.items()))
         return f"{_shown(feature)} was not called: {_shown(first)} did not answer within {spent:.3g} s{HUNG}"
 
-    def _taken(self, feature: Feature, talkative: bool, who: object, end: float) -> bool:
+    def _taken(self, feature: Feature, talkative: bool, who: object) -> bool:
         """Whether another session waits for it, and not one of the same thread, which would wait for itself."""
         if feature in self._returned:
             return False
-        now = time.monotonic()
+        now, here = time.monotonic(), threading.get_ident()
         asked = [self._asking.get((feature, kind)) for kind in ((True,) if talkative else (False, True))]
-        return any(
-            each is not None and each[0] is not who and each[1] != threading.get_ident() and now < min(each[2], end)
-            for each in asked
-        )
+        return any(each is not None and each[0] is not who and each[1] != here and now < each[2] for each in asked)

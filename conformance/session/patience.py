@@ -151,14 +151,15 @@ class Patience:
         with self._lock:
             return self._missed[method] >= CHANCES
 
-    def admit(self, method: str, params: Json, who: object, seconds: float) -> None:
-        """`who` is about to send a request; another one's answer is waited for at most `seconds`.
+    def admit(self, method: str, params: Json, who: object, *, waited: bool) -> bool:
+        """Whether `who` may send a request now; not while another session finds out whether that returns, unless `who`
+        has `waited` long enough for it.
 
         Raises NotWaitedFor if that is not worth its time, NotAskedAgain.
         """
         if self._over and not self._confirming:
             raise NotWaitedFor(self._over)
-        self.features.admit(method, params, who, seconds)
+        return self.features.admit(method, params, who, waited=waited)
 
     def answered(self, call: Call, seconds: float) -> None:
         """An answer took so long, 0 if it was not waited for any more: it may have come only because of what followed.

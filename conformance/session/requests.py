@@ -12,7 +12,7 @@ from conformance.budget import KEPT_BYTES, LARGE, brief, cost, curtailed
 from conformance.model import Frame, Json
 from conformance.session.features import feature_of, reports_progress
 from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, parse
-from conformance.session.patience import NotWaitedFor, Patience
+from conformance.session.patience import COUNTED, NotWaitedFor, Patience
 
 PARSE_ERROR = -32700
 AT_LEAST = 20
@@ -49,6 +49,7 @@ class Requests:
         self._room = ROOM
         self._stray: Frame | None = None
         self._stray_at = 0.0
+        self._unasked = 0
 
     def register(self, call: Call) -> None:
         """A request was sent."""
@@ -62,7 +63,7 @@ class Requests:
         self.waiting.pop(id_key(call.id), None)
 
     def forget(self, calls: Iterable[Call]) -> None:
-        """Nothing more will be asked about `calls`."""
+        """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
         for call in calls:
             self.calls.pop(id_key(call.id), None)
             self.waiting.pop(id_key(call.id), None)
@@ -167,6 +168,12 @@ class Requests:
             if why and not call.answers:
                 call.unread, call.lost = True, why
                 raise Unread(f"the answer to {call.method} is open: {why}", call=call)
+
+    def count_unasked(self) -> None:
+        """A message or a line came that nobody asked for."""
+        self._unasked += 1
+        if self._unasked % COUNTED == 0:
+            self.patience.unasked()
 
     def tell(self, notification: Frame) -> None:
         """A notification came while the requests that wait were under way."""

@@ -12,7 +12,7 @@ from conformance.revisions import Revision
 from conformance.session.answers import Answers
 from conformance.session.era import Era
 from conformance.session.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
-from conformance.session.patience import COUNTED, GRACE, Patience
+from conformance.session.patience import GRACE, Patience
 from conformance.session.reading import HUGE, read
 from conformance.session.requests import Requests, may_answer
 from conformance.session.trace import Trace
@@ -20,6 +20,10 @@ from conformance.session.watching import Watching
 from conformance.transports import Arrival, Ended, Ending, Transport
 
 __all__ = ["MAY_TAKE_LONG", "Call", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
+
+
+TURN = 0.02
+"""Seconds between two looks at whether another session has found out what this one waits for."""
 
 
 class Session:
@@ -62,7 +66,6 @@ class Session:
         self.ending: Ending | None = None
         self._began = time.monotonic()
         self._next_id = 0
-        self._unasked = 0
         self._awaited: set[int] = set()
 
     @property
@@ -116,9 +119,7 @@ class Session:
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""
         self.transport.end_input()
-        deadline = time.monotonic() + self.limits.shutdown
-        while self.ended is None and (left := deadline - time.monotonic()) > 0:
-            self._take(self._receive(left))
+        self.listen(self.limits.shutdown)
         return self.ended is not None
 
     def close(self, hurry: bool = False) -> Ending:
@@ -148,8 +149,12 @@ class Session:
 
     def send(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
         """Send a request without waiting. Raises NotAskedAgain, NotWaitedFor."""
-        if self.opened:
-            self.patience.admit(method, params, self.requests, min(self.limits.slow, self.limits.answer))
+        end = time.monotonic() + min(self.limits.slow, self.limits.answer)
+        # What the server asks meanwhile is answered.
+        while self.opened and not self.patience.admit(
+            method, params, self.requests, waited=time.monotonic() >= end or not self.alive
+        ):
+            self.listen(TURN)
         return self._send(method, params, how)
 
     def _send(self, method: str, params: Json, how: How) -> Call:
@@ -254,9 +259,7 @@ class Session:
         if exchange is None:
             return True
         self._awaited.add(exchange)
-        deadline = time.monotonic() + seconds
-        while exchange in self._awaited and self.alive and (left := deadline - time.monotonic()) > 0:
-            self._take(self._receive(left))
+        self.listen(seconds, until=lambda: exchange not in self._awaited or not self.alive)
         over = exchange not in self._awaited
         self._awaited.discard(exchange)
         return over
@@ -273,10 +276,6 @@ class Session:
         """We have cancelled `call`: an answer may come or not, and the server counts as free again."""
         call.excused = True
         self.requests.give_up(call)
-
-    def forget(self, calls: Iterable[Call]) -> None:
-        """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
-        self.requests.forget(calls)
 
     def new_id(self) -> int:
         """An id not used yet in this session."""
@@ -418,9 +417,7 @@ class Session:
         self.trace.keep(frame)
         self.watching.see(frame, call)
         if call is None:
-            self._unasked += 1
-            if self._unasked % COUNTED == 0:
-                self.patience.unasked()
+            self.requests.count_unasked()
 
     def _answer(self, message: Json) -> None:
         reply = self.answers.reply(message["method"], message.get("params"))

@@ -6,10 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
 
-from conformance.checks.fuzz.choices import Choices, Drawn
-from conformance.checks.fuzz.example import DIED, Breach, Example, Reply
+from conformance.checks.fuzz.choices import Drawn
+from conformance.checks.fuzz.example import DIED, Breach, Campaign, Example, Reply
 from conformance.checks.fuzz.hurtful import Hurtful
 from conformance.checks.fuzz.limits import extreme, tamed
 from conformance.checks.fuzz.partner import GIVEN_UP, Partner, Tired
@@ -18,7 +17,6 @@ from conformance.checks.fuzz.shrinking import smallest
 from conformance.checks.probes import Bench
 from conformance.model import Finding, Frame, Severity, Tally
 from conformance.session.messages import parse
-from conformance.survey.survey import Unavailable
 
 MOST_RESTARTS = 12
 LEAST_RESTARTS = 4
@@ -39,27 +37,10 @@ SHOWN = 2
 """Times of these that it has to show itself, or it is flaky."""
 TRY_SECONDS = 20.0
 """After that no further try is begun."""
+GLANCE = 0.1
+"""Seconds between two looks at whether what is waited for elsewhere has returned."""
 REDRAWN = 4
 """Times an example that was there before is drawn again."""
-
-
-class Campaign(Protocol):
-    """What is generated and what judges it."""
-
-    name: ClassVar[str]
-    requirements: ClassVar[tuple[str, ...]]
-    share: float
-    """Part of the examples that the user asked for that are sent."""
-
-    @property
-    def kinds(self) -> int:
-        """How many kinds of examples there are: the first choice of `make`."""
-
-    def make(self, choices: Choices) -> Example:
-        """An example; its first choice is one of `kinds`."""
-
-    def judge(self, example: Example, reply: Reply) -> Breach | str:
-        """What it broke, or the requirement that it showed to hold, or ""."""
 
 
 @dataclass(slots=True)
@@ -86,6 +67,10 @@ def play(bench: Bench, build: Callable[[Bench], Campaign]) -> None:
         player.conclude()
 
 
+Drawing = tuple[Example, tuple[int, ...]]
+"""An example and the row of numbers that it is made of."""
+
+
 class _Player:
     def __init__(self, bench: Bench, campaign: Campaign) -> None:
         self.bench = bench
@@ -103,10 +88,13 @@ class _Player:
         self.held: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
         self.hurtful = Hurtful()
-        """Kind → what became of the server when it got one of that kind."""
         self.sent = 0
         self._silences = 0
         self._unexplained: tuple[list[Example], Reply] | None = None
+        self._waiting: list[Drawing] = []
+        self._later: list[Drawing] = []
+        """Those that ask for what has not returned yet."""
+        self._size = 4
         self.note = ""
         self.began = time.monotonic()
         self.seconds = 0.0
@@ -120,29 +108,43 @@ class _Player:
             return
         drawn = Drawn(f"{self.bench.fuzzing.seed} {self.campaign.name}")
         seen: set[int] = set()
-        waiting: list[tuple[Example, tuple[int, ...]]] = []
-        spared: list[tuple[Example, tuple[int, ...]]] = []
-        size = 4
         try:
             for number in range(1, self.planned + 1):
                 example = self._next(drawn, seen)
                 if not self.hurtful.leaves_out(example.kind) and self._admitted(example):
-                    (spared if self._spared(example) else waiting).append((example, tuple(drawn.row)))
-                while len(waiting) >= size or (number == self.planned and waiting):
-                    self._volley(waiting[:size])
-                    if self._silences >= MOST_SILENCES:
-                        raise Tired(f"the server stopped answering {self._silences} times")
-                    if self._late():
-                        return
-                    self.partner.session.patience.features.landed()
-                    # What was to be waited for may have returned meanwhile.
-                    ready = [each for each in spared if not self._spared(each[0])]
-                    waiting, spared = waiting[size:] + ready, [each for each in spared if each not in ready]
-                    size = self.partner.fitting
+                    (self._later if self._spared(example) else self._waiting).append((example, tuple(drawn.row)))
+                if not self._send(last=number == self.planned):
+                    return
+            # Which frames a target gets is not to depend on how long others wait for one of its tools.
+            while self._later and self.partner.session.patience.features.busy and self.partner.session.alive:
+                self.partner.session.listen(GLANCE)
+                self._take_up()
+                if not self._send(last=True) or self._late():
+                    return
         except GIVEN_UP as reason:
             self.note = f"{reason}, so no more frames were sent"
         finally:
             self.seconds = time.monotonic() - self.began
+
+    def _send(self, last: bool) -> bool:
+        """Send what waits, as many at once as fit, and the rest if nothing follows; whether there is time for more."""
+        while len(self._waiting) >= self._size or (last and self._waiting):
+            self._volley(self._waiting[: self._size])
+            if self._silences >= MOST_SILENCES:
+                raise Tired(f"the server stopped answering {self._silences} times")
+            if self._late():
+                return False
+            self.partner.session.patience.features.landed()
+            self._waiting = self._waiting[self._size :]
+            self._take_up()
+            self._size = self.partner.fitting
+        return True
+
+    def _take_up(self) -> None:
+        """What asks for something that has returned meanwhile can be sent."""
+        ready = [each for each in self._later if not self._spared(each[0])]
+        self._waiting += ready
+        self._later = [each for each in self._later if each not in ready]
 
     def _next(self, drawn: Drawn, seen: set[int]) -> Example:
         for _ in range(1 + REDRAWN):
@@ -179,10 +181,10 @@ class _Player:
         self.note = f"the server answered {self.sent} frames in {spent:.0f} s; --fuzz-time gives it longer"
         return self.sent < self.planned
 
-    def _volley(self, waiting: list[tuple[Example, tuple[int, ...]]]) -> None:
+    def _volley(self, waiting: list[Drawing]) -> None:
         replies = self.partner.volley([example for example, _ in waiting])
         death, causes = self.partner.death, len(self.causes)
-        hurt: list[tuple[Example, tuple[int, ...]]] = []
+        hurt: list[Drawing] = []
         for (example, row), reply in zip(waiting, replies, strict=True):
             if reply is None:
                 if self.hurtful.leaves_out(example.kind):
@@ -415,6 +417,3 @@ class _Player:
 
 def _at_most_a_warning(breach: Breach) -> Breach:
     return breach if breach.ceiling is Severity.ADVICE else replace(breach, ceiling=Severity.WARNING)
-
-
-__all__ = ["Campaign", "Unavailable", "play"]

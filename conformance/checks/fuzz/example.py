@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
 
+from conformance.checks.fuzz.choices import Choices
 from conformance.model import Finding, Frame, Json, Severity
 from conformance.session.session import Call, Session
 
@@ -145,3 +147,22 @@ def _outcome(response: Json) -> str:
     error = response["error"]
     code = error.get("code") if isinstance(error, dict) else None
     return str(code) if type(code) is int else "error without code"
+
+
+class Campaign(Protocol):
+    """What is generated and what judges it."""
+
+    name: ClassVar[str]
+    requirements: ClassVar[tuple[str, ...]]
+    share: float
+    """Part of the examples that the user asked for that are sent."""
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of examples there are: the first choice of `make`."""
+
+    def make(self, choices: Choices) -> Example:
+        """An example; its first choice is one of `kinds`."""
+
+    def judge(self, example: Example, reply: Reply) -> Breach | str:
+        """What it broke, or the requirement that it showed to hold, or ""."""

@@ -162,7 +162,7 @@ class Partner:
         for line in lines[skip:] if len(lines) > skip else lines:
             if not session.alive:
                 return False
-            session.forget(session.raw(line))
+            session.requests.forget(session.raw(line))
             session.listen(0)
         if session.alive:
             # The ids of that session are in use again.
@@ -224,7 +224,7 @@ class Partner:
             reply.findings = found  # in a volley of all, since they are tried alone then
         if len(replies) == 1:
             replies[0].frames = heard
-        session.forget([*sentinels, *(reply.call for reply in replies if reply.call is not None)])
+        session.requests.forget([*sentinels, *(reply.call for reply in replies if reply.call is not None)])
         return replies
 
     def _wait(self, calls: list[Call], patience: float) -> bool:
@@ -351,7 +351,7 @@ class Partner:
         elif session.alive:
             self._cancel([call for call in calls if not call.answers])
         self._issued.extend(id_key(call.id) for call in (*calls, sentinel))
-        session.forget([*calls, sentinel])
+        session.requests.forget([*calls, sentinel])
         return reply
 
     def _say(self, lines: list[bytes], together: bool) -> list[Call]:
@@ -414,7 +414,7 @@ class Partner:
         session.judge()
         reply.findings = self._found(known)
         reply.frames = heard
-        session.forget([c for c in (sentinel, reply.call) if c is not None])
+        session.requests.forget([c for c in (sentinel, reply.call) if c is not None])
         return reply
 
 

@@ -168,6 +168,8 @@ class Client:
             session.header_arguments = self._bench.survey.header_arguments
             session.answers.instead.update(self._opening)
             session.open()
+            if session.revision.era == "handshake":
+                hears_announcements(session)  # there are servers that ask there even while a tool is called
             if self._silent:
                 session.unwatch()
                 session.answers.illegal = True

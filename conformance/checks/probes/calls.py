@@ -9,7 +9,7 @@ from conformance.checks.probes import Bench
 from conformance.model import Json
 from conformance.session.eras.stateless import META
 from conformance.session.features import NotAskedAgain, reports_progress, tells_progress
-from conformance.session.session import Call, Session
+from conformance.session.session import TURN, Call, Session
 from conformance.survey.survey import MAX_CALLS, Unavailable
 
 ORDINARY = 10.0
@@ -46,8 +46,7 @@ def callable_tools(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json
         if avoided(session, tool):
             slow.append(f"{tool['name']!r}, which does not return")
             continue
-        wait = soon(session) + (late(session) if talkative else 0.0)
-        if session.patience.features.under_way(tool, talkative, session.requests, wait):
+        if _taken_for_long(session, tool, talkative):
             slow.append(f"{tool['name']!r}, which is being waited for elsewhere")
             continue
         try:
@@ -59,6 +58,16 @@ def callable_tools(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json
     if not found:
         lacking = "has arguments that can be made up" if not slow else "answers within a second or so: not "
         raise Unavailable(f"no tool that may be called {lacking}{' nor '.join(slow[:FEW])}")
+
+
+def _taken_for_long(session: Session, tool: Json, talkative: bool) -> bool:
+    """Whether another session waits for the tool, and goes on waiting; what the server asks meanwhile is answered."""
+    end = time.monotonic() + soon(session) + (late(session) if talkative else 0.0)
+    while session.patience.features.under_way(tool, talkative, session.requests):
+        if time.monotonic() >= end or not session.alive:
+            return True
+        session.listen(TURN)
+    return False
 
 
 def avoided(session: Session, tool: Json) -> str:

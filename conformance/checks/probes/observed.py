@@ -15,6 +15,8 @@ SLOW, TOO_SLOW = 0.15, 2.0
 """Seconds that a call must take so that something can happen meanwhile, and that are worth waiting for."""
 
 CANDIDATES = 3
+REPEATED = 2
+"""So often a slow call is made again: on a busy machine any call may be slow once or twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +41,17 @@ def seen(bench: Bench, asking: str = "") -> list[Seen]:
 
 
 def slow_call(bench: Bench) -> Seen:
-    """A call that is worth waiting for, made again to see that it was not slow by chance. Raises Unavailable."""
+    """A call worth waiting for, made REPEATED times to see that it is not slow by chance. Raises Unavailable."""
     known = [each for each in seen(bench) if SLOW <= each.seconds <= TOO_SLOW]
     for each in sorted(known, key=lambda each: -each.seconds)[:CANDIDATES]:
-        # A number, which some servers do not give back as such.
-        own = {"progressToken": 800_000 + bench.session.position}
-        again = bench.session.request("tools/call", {**each.params, "_meta": own})
-        if again.answers and _seen(again).seconds >= SLOW:
-            return replace(each, seconds=min(each.seconds, _seen(again).seconds), call=again)
+        took = [each.seconds]
+        while len(took) <= REPEATED and took[-1] >= SLOW:
+            # A number, which some servers do not give back as such.
+            own = {"progressToken": 800_000 + bench.session.position}
+            again = bench.session.request("tools/call", {**each.params, "_meta": own})
+            took.append(_seen(again).seconds if again.answers else 0.0)
+        if took[-1] >= SLOW:
+            return replace(each, seconds=min(took), call=again)
     raise Unavailable(f"no tool that was called takes between {SLOW:g} and {TOO_SLOW:g} s each time")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.reference import agents
 from conformance.reference import asking as correct
 from conformance.reference.call import Call, NoAnswer, missing_capability
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     code,
     die,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
 
 ELICIT = "elicitation/create"
 SAMPLE = "sampling/createMessage"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from threading import Event
 
 from conformance.reference.call import Call, missing_capability
+from conformance.reference.fault import Fault, die, on_question, on_tool, sending, several
 from conformance.reference.faults.asking import (
     ELICIT,
     ROOTS,
@@ -15,7 +16,6 @@ from conformance.reference.faults.asking import (
     on_refusal,
     on_reply,
 )
-from conformance.reference.faults.base import Fault, die, on_question, on_tool, sending, several
 from conformance.reference.handshake import Session
 from conformance.reference.server import Server
 from conformance.reference.shape import text
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
 
 HOME: Message = {"type": "object", "properties": {"street": {"type": "string"}}}
 

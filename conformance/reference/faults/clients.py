@@ -6,7 +6,7 @@ import os
 import time
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     OPENING,
     Fault,
     around,
@@ -14,7 +14,7 @@ from conformance.reference.faults.base import (
     on_item,
     setting,
 )
-from conformance.reference.server import INFO
+from conformance.reference.identity import INFO
 from conformance.reference.tool import Tool, answer
 from conformance.reference.wire import INTERNAL_ERROR, Message, RpcError
 
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 SLOW = 10.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call, Cancelled
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     UNKNOWN_METHOD,
     UNKNOWN_TOOL,
     Fault,
@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Proceed
+    from conformance.reference.fault import Proceed
 
 UNKNOWN = "jsonrpc/unknown-method-refused jsonrpc/unknown-method-code jsonrpc/method-names-case-sensitive"
 UNKNOWN += " jsonrpc/undeclared-feature-refused versioning/removed-methods-unknown transport-http/method-not-found-404"

@@ -6,7 +6,7 @@ import json
 import re
 import time
 
-from conformance.reference.faults.base import Fault, die, sending, several
+from conformance.reference.fault import Fault, die, sending, several
 from conformance.reference.faults.stdio import Raw, raw
 from conformance.reference.wire import Message, encode
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from conformance.reference.call import Call
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
     from conformance.reference.server import Server
 
     Act = Callable[[bytes, BinaryIO], bytes | None]

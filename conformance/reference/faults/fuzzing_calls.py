@@ -6,7 +6,7 @@ import time
 import traceback
 
 from conformance.reference.call import Call, Cancelled
-from conformance.reference.faults.base import Fault, around, die, on_tool, sending
+from conformance.reference.fault import Fault, around, die, on_tool, sending
 from conformance.reference.wire import INTERNAL_ERROR, Message, RpcError
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 ONCE = "jsonrpc/every-request-answered-once"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from conformance.reference.faults.base import code, modern_only, several
-from conformance.reference.faults.handler import handling, over_http, status
+from conformance.reference.fault import code, modern_only, several
+from conformance.reference.http_fault import handling, over_http, status
 from conformance.reference.wire import HEADER_MISMATCH, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
-    from conformance.reference.faults.handler import Row
+    from conformance.reference.fault import Apply
+    from conformance.reference.http_fault import Row
     from conformance.reference.server import Server
 
 NEW = "2026-07-28"

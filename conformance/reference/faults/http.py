@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from itertools import count
 
-from conformance.reference.faults.base import STATELESS, modern_only, several
-from conformance.reference.faults.handler import handling, over_http, status
+from conformance.reference.fault import STATELESS, modern_only, several
+from conformance.reference.http_fault import handling, over_http, status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
-    from conformance.reference.faults.handler import Row
+    from conformance.reference.fault import Apply
+    from conformance.reference.http_fault import Row
     from conformance.reference.server import Server
 
 NEW = "2026-07-28"
@@ -93,14 +93,14 @@ def _stays_open(handler: Any, proceed: Any) -> None:
 
 def _session_names(form: str) -> Apply:
     def apply(server: Server) -> None:
-        correct = server.http_handler
+        before = server.http_handler
         numbers = count(1)
 
-        def faulty() -> Any:
+        def faulty(correct: Any) -> Any:
             from conformance.reference import http
 
             http.new_session_id = lambda: form.format(next(numbers))
-            return correct()
+            return before(correct)
 
         server.http_handler = faulty
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.reference import server as correct
 from conformance.reference import state
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     drop,
     instead,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
 
 NEW = "2026-07-28"
 

@@ -7,7 +7,7 @@ import struct
 from itertools import repeat
 
 from conformance.reference.call import Call, Cancelled
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     LISTS,
     Fault,
     around,
@@ -15,23 +15,28 @@ from conformance.reference.faults.base import (
     on_error,
     on_notification,
     on_response,
+    on_result,
     sending,
     setting,
 )
+from conformance.reference.shape import text
 from conformance.reference.wire import Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.call import Channel
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.peer import Peer
     from conformance.reference.server import Server
 
 ONCE = "jsonrpc/every-request-answered-once"
 STDIO = {"transports": "stdio", "only": "2025-11-25"}
 """What does not return is told once in a run, so in one revision of it."""
+ECHOED = "jsonrpc/response-id-echoed jsonrpc/every-request-answered-once"
+UTF8 = "jsonrpc/messages-utf8"
 TEMPLATES = "resources/templates-list-available resources/templates-list-shape pagination/cursor-accepted"
 TEMPLATES += " jsonrpc/every-request-answered-once jsonrpc/valid-messages"
 
@@ -103,6 +108,50 @@ def _never(method: str, member: str, value: str) -> Apply:
         return proceed(call)
 
     return around(serve)
+
+
+def _id(concerns: Callable[[Any], bool], change: Callable[[Any], Any], errors_only: bool = False) -> Apply:
+    """Change the ids of responses that `concerns` is true of."""
+
+    def change_id(message: Message, call: Call | None) -> None:
+        if "method" not in message and ("error" in message or not errors_only) and concerns(message.get("id")):
+            message["id"] = change(message["id"])
+
+    return sending(change_id)
+
+
+def _ascii(words: str) -> str:
+    return words.encode("ascii", "replace").decode()
+
+
+def _echo_in_ascii(result: Message, call: Call) -> None:
+    if call.params.get("name") == "echo":
+        result["content"] = [text(_ascii(block["text"])) for block in result["content"]]
+
+
+def _prompt_in_ascii(result: Message, call: Call) -> None:
+    if call.params.get("name") == "greet":
+        result["messages"] = [
+            {**message, "content": text(_ascii(message["content"]["text"]))} for message in result["messages"]
+        ]
+
+
+def _dropped_while_busy(message: Message, call: Call) -> Any:
+    running = list(call.peer.running.values())
+    return [] if any(other.method == "tools/call" and other is not call for other in running) else message
+
+
+def _id_stuck_after_an_error() -> Apply:
+    failed: list[Any] = []
+
+    def change(message: Message, call: Call | None) -> None:
+        if "error" in message and call and isinstance(call.id, int):
+            failed.append(call.id)
+        elif "result" in message and len(failed) == 1:
+            message["id"] = failed[0]
+            failed.append(None)
+
+    return sending(change)
 
 
 FAULTS = (
@@ -289,5 +338,51 @@ FAULTS = (
         "the resultType of prompts/get is done",
         on_response(("prompts/get",), lambda message, call: message.get("result", {}).update(resultType="done")),
         since="2026-07-28",
+    ),
+    Fault(
+        "id-negative-null",
+        ECHOED,
+        "a negative id is answered as null",
+        _id(lambda given: type(given) is int and given < 0, lambda given: None),
+    ),
+    Fault(
+        "id-in-ascii",
+        ECHOED,
+        "an id with characters beyond ASCII comes back without them",
+        _id(lambda given: isinstance(given, str) and not given.isascii(), _ascii),
+    ),
+    Fault(
+        "id-text-lost-in-errors",
+        ECHOED,
+        "an error has the id null where the id of the request is text",
+        _id(lambda given: isinstance(given, str), lambda given: None, errors_only=True),
+    ),
+    Fault(
+        "tool-text-in-ascii",
+        UTF8,
+        "the tool echo loses characters beyond ASCII",
+        on_result(("tools/call",), _echo_in_ascii),
+        since="2025-03-26",
+    ),
+    Fault(
+        "prompt-text-in-ascii",
+        UTF8,
+        "the prompt greet loses characters beyond ASCII",
+        on_result(("prompts/get",), _prompt_in_ascii),
+        since="2025-03-26",
+    ),
+    Fault(
+        "lists-dropped-while-busy",
+        "jsonrpc/every-request-answered-once versioning/interleaved-requests-handled",
+        "lists that are asked for while a tool runs never come",
+        on_response(LISTS, _dropped_while_busy),
+        transports="stdio",
+    ),
+    Fault(
+        "id-stuck-after-error",
+        f"{ECHOED} jsonrpc/every-request-answered-once resources/read-shape tasks/task-shape tasks/id-is-string",
+        "the answer that follows the first error has the id of the request that failed",
+        _id_stuck_after_an_error(),
+        transports="stdio",
     ),
 )

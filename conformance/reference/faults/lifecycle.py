@@ -6,7 +6,7 @@ import time
 from itertools import count
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     LISTS,
     OPENING,
     Fault,
@@ -20,7 +20,7 @@ from conformance.reference.faults.base import (
     setting,
     undeclared,
 )
-from conformance.reference.server import INFO
+from conformance.reference.identity import INFO
 from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, Message, RpcError, notification
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from conformance.reference.call import Channel
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 COMPLETE = "lifecycle/initialize-result-complete"

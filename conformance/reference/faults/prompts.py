@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     code,
     drop,
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
     from conformance.reference.server import Server
 
 SHAPE = "prompts/list-shape"
@@ -64,6 +64,10 @@ def _something(call: Call) -> Message:
 def _of_this_process(server: Server) -> None:
     name = f"process_{os.getpid()}"
     server.prompts[name] = Prompt(name, "Say hello", lambda values: [])
+
+
+def _one_of_the_prompts(call: Call) -> bool:
+    return call.method == "prompts/get" and call.params.get("name") == "summarize"
 
 
 FAULTS = (
@@ -163,5 +167,11 @@ FAULTS = (
         _of_this_process,
         since="2026-07-28",
         transports="stdio",
+    ),
+    Fault(
+        "one-prompt-unchecked",
+        "prompts/missing-argument-refused prompts/arguments-validated",
+        "one of the prompts is filled without its required argument",
+        forgiving(_one_of_the_prompts, lambda call: {"messages": [{"role": "user", "content": text("Summarize.")}]}),
     ),
 )

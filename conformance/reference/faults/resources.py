@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     OPENING,
     Fault,
     code,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 SHAPE = "resources/list-shape"
@@ -112,6 +112,11 @@ def _anything(call: Call) -> Message:
 
 def _nonsense(call: Call) -> bool:
     return _missing(call) and ":" not in str(call.params["uri"])
+
+
+def _last_subscription_only(call: Call, proceed: Proceed) -> Message | None:
+    call.peer.subscribed.clear()
+    return proceed(call)
 
 
 FAULTS = (
@@ -306,6 +311,13 @@ FAULTS = (
         " resources/updates-only-for-subscribed",
         "notifications/resources/updated has no uri",
         on_notification(UPDATED, lambda message, call: drop(message["params"], "uri")),
+        until="2025-11-25",
+    ),
+    Fault(
+        "last-subscription-only",
+        "resources/update-announced",
+        "each subscription ends the one before",
+        instead("resources/subscribe", _last_subscription_only),
         until="2025-11-25",
     ),
 )

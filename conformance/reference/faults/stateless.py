@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.reference import server as correct
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     LISTS,
     Fault,
     around,
@@ -16,14 +16,14 @@ from conformance.reference.faults.base import (
     on_result,
     setting,
 )
-from conformance.reference.stateless import CACHEABLE, CLIENT, LOG_LEVEL
-from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
+from conformance.reference.stateless import CACHEABLE
+from conformance.reference.wire import CLIENT, INTERNAL_ERROR, INVALID_PARAMS, LOG_LEVEL, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
 
 NEW = "2026-07-28"
 MISSING = ("meta/missing-meta-refused", "meta/missing-protocol-version-refused")

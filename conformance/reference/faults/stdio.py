@@ -8,7 +8,7 @@ import signal
 import time
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import Fault, on_response, sending, setting, several
+from conformance.reference.fault import Fault, on_response, sending, setting, several
 from conformance.reference.wire import INTERNAL_ERROR, Message, RpcError, encode
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from conformance.reference.call import Channel
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
     from conformance.reference.server import Server
 
 ONLY = "transport-stdio/stdout-only-messages"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call, Cancelled
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     drop,
     failing,
@@ -13,14 +13,13 @@ from conformance.reference.faults.base import (
     on_response,
     sending,
 )
-from conformance.reference.stateless import SUBSCRIPTION
-from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message, RpcError, notification
+from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION, Message, RpcError, notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Proceed
+    from conformance.reference.fault import Proceed
 
 NEW = "2026-07-28"
 ACK = "notifications/subscriptions/acknowledged"

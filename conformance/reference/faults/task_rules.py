@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Event
 
 from conformance.reference.call import Call, NoAnswer
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     code,
     drop,
     forgiving,
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.call import Channel
-    from conformance.reference.faults.base import Apply, Proceed
-    from conformance.reference.handshake import Session
-    from conformance.reference.peer import Peer
+    from conformance.reference.call import Channel, Peer
+    from conformance.reference.client_tasks import Session
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 PROGRESS = "notifications/progress"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.reference import tasks
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     drop,
     instead,
@@ -15,7 +15,7 @@ from conformance.reference.faults.base import (
     without,
 )
 from conformance.reference.shape import text
-from conformance.reference.tasks import RELATED, Task
+from conformance.reference.tasks import RELATED
 from conformance.reference.tool import call_tool
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.call import Task, Tool
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
-    from conformance.reference.tool import Tool
 
 STATUS = "notifications/tasks/status"
 

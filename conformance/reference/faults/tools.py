@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     UNKNOWN_TOOL,
     Fault,
     around,
@@ -23,6 +24,7 @@ from conformance.reference.faults.base import (
     undeclared,
     without,
 )
+from conformance.reference.server import offset
 from conformance.reference.shape import text
 from conformance.reference.tool import Tool, answer
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
@@ -31,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 CALL = "tools/call-result-shape"
@@ -106,6 +108,29 @@ def _malformed(call: Call) -> bool:
 
 def _unknown(call: Call) -> bool:
     return call.method == "tools/call" and call.params.get("name") not in call.server.tools
+
+
+def _second_list_bare() -> Apply:
+    walks: Counter[str] = Counter()
+
+    def change(result: Message, call: Call) -> None:
+        walks["begun"] += "cursor" not in call.params
+        if walks["begun"] > 1:
+            for tool in result["tools"]:
+                del tool["inputSchema"]
+
+    return on_result(("tools/list",), change)
+
+
+def _second_call_bare() -> Apply:
+    calls: Counter[str] = Counter()
+
+    def change(result: Message, call: Call) -> None:
+        calls[call.params["name"]] += 1
+        if calls[call.params["name"]] > 1:
+            result.pop("content", None)
+
+    return on_result(("tools/call",), change)
 
 
 FAULTS = (
@@ -337,5 +362,24 @@ FAULTS = (
         "a tool embeds a resource although there is no resources capability",
         without("resources"),
         since="2025-06-18",
+    ),
+    Fault(
+        "page-overlaps",
+        "tools/name-unique resources/uri-unique prompts/name-unique",
+        "each page after the first begins with the last item of the one before",
+        setting("offset", lambda kind, given: offset(kind, given) - 1),
+    ),
+    Fault(
+        "second-list-without-schemas",
+        "tools/input-schema-object tools/list-shape",
+        "when the tools are listed for the second time they have no inputSchema",
+        _second_list_bare(),
+        until="2025-11-25",
+    ),
+    Fault(
+        "second-call-without-content",
+        "tools/call-result-shape tasks/result-is-final",
+        "the second call of a tool has no content in its result",
+        _second_call_bare(),
     ),
 )

@@ -6,7 +6,7 @@ import os
 
 from conformance.reference import server as correct
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     STATELESS,
     Fault,
     around,
@@ -18,14 +18,21 @@ from conformance.reference.faults.base import (
     setting,
     several,
 )
-from conformance.reference.stateless import CLIENT, VERSION
-from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, UNSUPPORTED_VERSION, Message, RpcError
+from conformance.reference.wire import (
+    CLIENT,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    UNSUPPORTED_VERSION,
+    VERSION,
+    Message,
+    RpcError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 REFUSED = "versioning/unsupported-version-refused"
@@ -61,7 +68,7 @@ def _locked_out() -> Apply:
 
     def check(call: Call) -> None:
         if state["refused"]:
-            raise correct.unsupported_version(call.server, call.meta.get(VERSION))
+            raise correct.unsupported_version(call.server.stateless_revisions, call.meta.get(VERSION))
         try:
             correct.check_meta(call)
         except RpcError as error:

@@ -1,4 +1,4 @@
-"""Which row of the folklore explains the findings of which fault of the reference server; those of no other."""
+"""Which common mistake explains the findings of which fault of the reference server; those of no other."""
 
 ROW_OF = {
     "banner": "greeting-on-stdout",

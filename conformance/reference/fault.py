@@ -6,7 +6,8 @@ import os
 from copy import deepcopy
 
 from conformance.reference.call import Call
-from conformance.reference.server import REVISIONS, Server
+from conformance.reference.identity import REVISIONS
+from conformance.reference.server import Server
 from conformance.reference.wire import Message, RpcError
 
 TYPE_CHECKING = False

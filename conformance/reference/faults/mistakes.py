@@ -1,4 +1,4 @@
-"""Faults that tutorials teach."""
+"""Faults that show common mistakes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 
 from conformance.reference.call import Call
-from conformance.reference.faults.base import (
+from conformance.reference.fault import (
     Fault,
     instead,
     on_item,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from conformance.reference.call import Channel
-    from conformance.reference.faults.base import Apply, Proceed
+    from conformance.reference.fault import Apply, Proceed
 
 STDOUT = "transport-stdio/stdout-only-messages"
 LETTERS = re.compile("[a-z-]+")

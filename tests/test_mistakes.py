@@ -1,4 +1,4 @@
-"""Folklore: each row of the table is shown by a server that makes the mistake, and by no other."""
+"""Common mistakes: each row of the table is shown by a server that makes the mistake, and by no other."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import folklore_faults
+import mistake_faults
 import pytest
 
-from conformance.catalogue.mistakes import Folklore, about, explained, table
+from conformance.catalogue.mistakes import Mistake, about, explained, table
 from conformance.catalogue.requirements import load
 from conformance.files.yaml_files import FileError
 from conformance.model import Finding, Frame
@@ -46,7 +46,7 @@ class Told:
         verdicts = [verdict for run in self.json["runs"] for verdict in run["verdicts"]]
         return [f for v in verdicts if requirement in ("", v["requirement"]) for f in v["findings"]]
 
-    def has(self, row: Folklore) -> bool:
+    def has(self, row: Mistake) -> bool:
         """Whether diagnosis and hint of the row stand in what is printed and in the JUnit report."""
         return all(text in report for report in (self.printed, self.junit) for text in (row.diagnosis, row.hint))
 
@@ -85,7 +85,7 @@ SHOWN = [
 def test_a_widespread_mistake_is_diagnosed_beside_its_finding(
     fault: str, requirement: str, only: str, tmp_path: Path
 ) -> None:
-    row = ROWS[folklore_faults.ROW_OF[fault]]
+    row = ROWS[mistake_faults.ROW_OF[fault]]
     told = Told(tmp_path, f"{REFERENCE} --fault {fault}", "--revision", "2025-11-25", "--only", only)
     found = told.findings(requirement)
     assert found
@@ -94,7 +94,7 @@ def test_a_widespread_mistake_is_diagnosed_beside_its_finding(
 
 
 def test_every_row_is_shown_by_a_server_that_makes_the_mistake() -> None:
-    assert {folklore_faults.ROW_OF[fault] for fault, _, _ in SHOWN} | {row for _, row in UNOPENED} == set(ROWS)
+    assert {mistake_faults.ROW_OF[fault] for fault, _, _ in SHOWN} | {row for _, row in UNOPENED} == set(ROWS)
 
 
 OTHERWISE = [
@@ -129,7 +129,7 @@ def test_another_breach_of_the_same_requirement_is_not_explained(
     assert "diagnosis" not in told.printed + told.junit
 
 
-def test_a_correct_server_is_told_no_folklore(tmp_path: Path) -> None:
+def test_a_correct_server_is_told_no_diagnosis(tmp_path: Path) -> None:
     chosen = [word for only in {only for _, _, only in SHOWN} for word in ("--only", only)]
     told = Told(tmp_path, REFERENCE, "--revision", "2025-11-25", *chosen)
     assert (told.status, told.findings()) == (0, [])
@@ -239,7 +239,7 @@ def heard(line: str) -> Frame:
     return Frame(0, "target", "stdout", 0.0, line.encode())
 
 
-def test_explain_tells_the_folklore_of_a_requirement() -> None:
+def test_explain_tells_the_common_mistakes_of_a_requirement() -> None:
     command = [sys.executable, "-m", "conformance", "explain", "lifecycle/ping-answered-with-empty-result"]
     said = " ".join(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     (row,) = about("lifecycle/ping-answered-with-empty-result")
@@ -247,7 +247,7 @@ def test_explain_tells_the_folklore_of_a_requirement() -> None:
 
 
 ROW = """\
-folklore:
+mistakes:
   - id: a-row
     requirements: [tools/list-shape]
     when: {WHEN}
@@ -260,13 +260,13 @@ folklore:
     ("when", "said"),
     [
         ("{heard: '(ab'}", "4: heard is no regular expression"),
-        ("{bytes: ab}", "4: 'bytes' is not known in folklore.0.when"),
-        ("{problem: ab}", "4: folklore.0.when"),
-        ("{}", "4: folklore.0.when"),
+        ("{bytes: ab}", "4: 'bytes' is not known in mistakes.0.when"),
+        ("{problem: ab}", "4: mistakes.0.when"),
+        ("{}", "4: mistakes.0.when"),
     ],
 )
 def test_a_wrong_row_is_told_with_its_line(when: str, said: str, tmp_path: Path) -> None:
-    file = tmp_path / "folklore.yaml"
+    file = tmp_path / "mistakes.yaml"
     file.write_text(ROW.replace("{WHEN}", when))
     with pytest.raises(FileError) as caught:
         table(file)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from conformance.reference.faults.base import Fault
+from conformance.reference.fault import Fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.faults.base import Apply
+    from conformance.reference.fault import Apply
     from conformance.reference.server import Server
 
     Row = tuple[str, str, str, Apply, dict[str, str]]
@@ -29,10 +29,10 @@ def handling(**overrides: Callable[..., Any]) -> Apply:
     """Override methods of the HTTP handler: each override gets the handler, the method it overrides, the arguments."""
 
     def apply(server: Server) -> None:
-        correct = server.http_handler
+        before = server.http_handler
 
-        def faulty() -> Any:
-            base = correct()
+        def faulty(correct: Any) -> Any:
+            base = before(correct)
 
             def method(name: str, override: Callable[..., Any]) -> Callable[..., Any]:
                 def run(handler: Any, *arguments: Any) -> Any:

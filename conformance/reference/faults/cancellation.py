@@ -1,0 +1,168 @@
+"""Faults in cancellation."""
+
+from __future__ import annotations
+
+from conformance.reference.call import Call, Cancelled
+from conformance.reference.fault import (
+    HANDSHAKE,
+    Fault,
+    around,
+    die,
+    on_notification,
+    on_result,
+    sending,
+    setting,
+    several,
+)
+from conformance.reference.wire import INVALID_PARAMS, Message, RpcError, decode, is_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, BinaryIO
+
+    from conformance.reference.call import Channel
+    from conformance.reference.fault import Apply, Proceed
+    from conformance.reference.server import Server
+
+CANCELLED = "notifications/cancelled"
+IGNORED = "cancellation/invalid-cancellation-ignored"
+
+
+def _answered_all_the_same(call: Call, proceed: Proceed) -> Message | None:
+    try:
+        return proceed(call)
+    except Cancelled:
+        if all(task.call is not call for task in call.peer.tasks.values()):  # those are answered already
+            call.send(RpcError(0, "Request cancelled").response({"id": call.id}))
+        raise
+
+
+def _works_on() -> Apply:
+    cancelled: set[Any] = set()
+
+    def silent(message: Message, call: Call | None) -> Any:
+        return [] if call and call.id in cancelled and "method" not in message else message
+
+    return several(setting("cancel", lambda call: cancelled.add(call.id)), sending(silent))
+
+
+def _told(test: Callable[[Message, set[Any]], bool], act: Callable[[Channel], object]) -> Apply:
+    """Do `act` when a message comes in for which `test`, given also the ids that we have answered, is true."""
+
+    def apply(server: Server) -> None:
+        answered: set[Any] = set()
+        channels: list[Channel] = []
+
+        def lines(stream: BinaryIO) -> Iterator[bytes]:
+            for line in stream:
+                try:
+                    message = decode(line)
+                except RpcError:
+                    message = None
+                if isinstance(message, dict) and test(message, answered):
+                    act(channels[0])
+                yield line
+
+        def outgoing(message: Message, call: Call | None) -> list[Any]:
+            if "method" not in message or message["method"] == CANCELLED:
+                given = message["params"].get("requestId") if "method" in message else message.get("id")
+                answered.add(given) if is_id(given) else None
+            return [message]
+
+        server.lines = lines
+        server.started.append(channels.append)
+        server.outgoing.append(outgoing)
+
+    return apply
+
+
+def _named(message: Message) -> Any:
+    params = message.get("params") if message.get("method") == CANCELLED else None
+    return params.get("requestId") if isinstance(params, dict) else None
+
+
+def _names_answered(message: Message, answered: set[Any]) -> bool:
+    given = _named(message)
+    return is_id(given) and given in answered
+
+
+def _names_nothing(message: Message, answered: set[Any]) -> bool:
+    return message.get("method") == CANCELLED and not is_id(_named(message))
+
+
+def _comes_late(message: Message, answered: set[Any]) -> bool:
+    return "method" not in message and is_id(message.get("id")) and message["id"] in answered
+
+
+def _refuse(channel: Channel) -> None:
+    channel.send(RpcError(INVALID_PARAMS, "Invalid params: requestId").response({"id": None}))
+
+
+FAULTS = (
+    Fault(
+        "cancels-requests-of-client",
+        "cancellation/own-requests-only",
+        "notifications/cancelled names requests of the client",
+        on_result(("tools/call",), lambda result, call: call.notify(CANCELLED, {"requestId": call.id})),
+        until="2025-11-25",
+    ),
+    Fault(
+        "cancels-calls",
+        "cancellation/server-cancels-listen-only",
+        "notifications/cancelled is sent for tool calls",
+        on_result(("tools/call",), lambda result, call: call.notify(CANCELLED, {"requestId": call.id})),
+        since="2026-07-28",
+    ),
+    Fault(
+        "cancelled-without-id",
+        "cancellation/shape cancellation/own-requests-only lifecycle/timed-out-request-cancelled",
+        "notifications/cancelled has a requestId that is an object",
+        on_notification(CANCELLED, lambda message, call: message["params"].update(requestId={})),
+        since="2025-03-26",
+        until="2025-11-25",
+    ),
+    Fault(
+        "cancelled-answered",
+        "cancellation/no-response-after-cancel transport-stdio/silent-after-cancel",
+        "a request that was cancelled is answered by an error",
+        around(_answered_all_the_same),
+        transports="stdio",
+    ),
+    Fault(
+        "cancelled-works-on",
+        "cancellation/stops-processing transport-stdio/silent-after-cancel",
+        "a request that was cancelled goes on, and only its response is withheld",
+        _works_on(),
+        transports="stdio",
+    ),
+    Fault(
+        "late-cancellation-kills",
+        f"cancellation/late-cancellation-harmless {IGNORED}",
+        "the cancellation of a request that is answered ends the process",
+        _told(_names_answered, die),
+        transports="stdio",
+    ),
+    Fault(
+        "malformed-cancellation-kills",
+        IGNORED,
+        "a cancellation without a proper id ends the process",
+        _told(_names_nothing, die),
+        transports="stdio",
+    ),
+    Fault(
+        "malformed-cancellation-answered",
+        IGNORED,
+        "a cancellation without a proper id is answered by an error",
+        _told(_names_nothing, _refuse),
+        transports="stdio",
+    ),
+    Fault(
+        "late-response-kills",
+        "cancellation/late-response-ignored",
+        "a response to a request that the server has cancelled ends the process",
+        _told(_comes_late, die),
+        until=HANDSHAKE[-1],
+        transports="stdio",
+    ),
+)

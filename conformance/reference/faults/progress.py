@@ -1,0 +1,84 @@
+"""Faults in progress."""
+
+from __future__ import annotations
+
+from conformance.reference.call import Call
+from conformance.reference.fault import Fault, on_notification, on_question, sending
+from conformance.reference.tasks import TaskCall
+from conformance.reference.wire import Message, notification
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PROGRESS = "notifications/progress"
+
+
+def _late_progress(message: Message, call: Call | None) -> Any:
+    token = call.meta.get("progressToken") if call and "method" not in message else None
+    if token is None or isinstance(call, TaskCall) or "task" in message.get("result", {}):
+        return message
+    return [message, notification(PROGRESS, {"progressToken": token, "progress": 1000})]
+
+
+def _own_token(message: Message, call: Call | None) -> None:
+    message["params"]["progressToken"] = "own-token"
+
+
+def _falling(message: Message, call: Call | None) -> None:
+    message["params"]["progress"] = -message["params"]["progress"]
+
+
+def _flood(message: Message, call: Call | None) -> list[Message]:
+    done = message["params"]["progress"]
+    return [
+        {**message, "params": {**message["params"], "progress": done + number / 1000 if number else done}}
+        for number in range(200)
+    ]
+
+
+def _token_as_text(message: Message, call: Call | None) -> None:
+    message["params"]["progressToken"] = str(message["params"]["progressToken"])
+
+
+FAULTS = (
+    Fault(
+        "progress-token-own",
+        "progress/known-token-only",
+        "progress carries a token that the client never gave",
+        on_notification(PROGRESS, _own_token),
+    ),
+    Fault("progress-falls", "progress/value-increases", "progress decreases", on_notification(PROGRESS, _falling)),
+    Fault(
+        "progress-after-result",
+        "progress/stops-after-completion",
+        "progress comes after the result",
+        sending(_late_progress),
+        transports="stdio",
+    ),
+    Fault(
+        "progress-total-null",
+        "progress/shape",
+        "progress has total: null",
+        on_notification(PROGRESS, lambda message, call: message["params"].update(total=None)),
+    ),
+    Fault(
+        "progress-token-null",
+        "progress/server-token-valid sampling/request-shape",
+        "sampling requests carry a progressToken that is null",
+        on_question("sampling/createMessage", lambda params: params.update(_meta={"progressToken": None})),
+        until="2025-11-25",
+    ),
+    Fault(
+        "progress-floods",
+        "progress/rate-limited",
+        "each step is reported two hundred times",
+        on_notification(PROGRESS, _flood),
+    ),
+    Fault(
+        "progress-token-as-text",
+        "progress/known-token-only",
+        "a progress token that is a number comes back as text",
+        on_notification(PROGRESS, _token_as_text),
+    ),
+)
