@@ -109,10 +109,11 @@ class Step:
     its kind needs.
 
     `method` may be `{$saved: name}`. `params` and `id` are ABSENT if the case does not say them; `{$pick: kind}` and
-    `{$saved: name}` in `params` and `batch` are yet to be replaced. `meta` is false if the era adds nothing, `wait`
-    if the answer is not waited for. The bytes of raw and http steps are `raw64` in base64, or `raw`. `save` is name →
-    dotted path into the response, or `request`, `response` or `pages`. `judges` are the requirements that the step can
-    judge, `settings` what goes to the probe. `steps` are played for `each`, `together` or in `another` session.
+    `{$saved: name}` in `params`, `batch` and `headers` are yet to be replaced. `meta` is false if the era adds
+    nothing, `wait` if the answer is not waited for. The bytes of raw and http steps are `raw64` in base64, or `raw`.
+    `save` is name → dotted path into the response, or `request`, `response` or `pages`. `judges` are the requirements
+    that the step can judge, `settings` what goes to the probe. `steps` are played for `each`, `together` or in
+    `another` session.
     """
 
     kind: Kind
@@ -122,7 +123,7 @@ class Step:
     illegal: bool = False
     meta: bool = True
     wait: bool = True
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, Json] = field(default_factory=dict)
     save: Mapping[str, str] = field(default_factory=dict)
     raw: str = ""
     raw64: str = ""

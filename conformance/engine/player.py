@@ -16,6 +16,7 @@ from conformance.checks.probes.lists import walk
 from conformance.checks.probes.outcome import UNANSWERED, unanswered
 from conformance.engine.judging import Judge, Said, Stop
 from conformance.model import Frame, Json
+from conformance.session.eras.handshake import Handshake
 from conformance.session.session import Call, How, Session
 from conformance.survey.picks import KEYS, pick, picks
 from conformance.survey.survey import LISTS, Unavailable
@@ -155,7 +156,8 @@ class _Player:
             return Said(step, start, (self._request(step, wait and step.wait),))
         if step.kind == "notify":
             method, params = str(self._filled(step.method)), self._filled(step.params)
-            session.notify(method, None if params is ABSENT else params, illegal=step.illegal, headers=step.headers)
+            headers = self._headers(step)
+            session.notify(method, None if params is ABSENT else params, illegal=step.illegal, headers=headers)
         elif step.kind == "pages":
             return self._pages(step, start)
         elif step.kind == "batch":
@@ -167,11 +169,11 @@ class _Player:
         elif step.kind == "http":
             if session.transport.name != "http":
                 raise Unavailable("the step speaks HTTP, the session does not")
-            calls = session.raw(_bytes(step.raw, step.raw64), headers=step.headers)
+            calls = session.raw(_bytes(step.raw, step.raw64), headers=self._headers(step))
             session.wait(*calls)
             return Said(step, start, tuple(calls))
         else:
-            calls = session.raw(_bytes(step.raw, step.raw64), headers=step.headers)
+            calls = session.raw(_bytes(step.raw, step.raw64), headers=self._headers(step))
             return Said(step, start, tuple(calls), closing=session.hear_out())
         return Said(step, start)
 
@@ -181,16 +183,22 @@ class _Player:
         params = None if params is ABSENT else params
         if method == "tools/call" and (why := avoided_tool(session, params)):
             raise Unavailable(why)
-        how = How(illegal=step.illegal, bare=not step.meta, headers=step.headers)
+        if method == "initialize" and step.meta and isinstance(session.era, Handshake):
+            params = {**session.era.greeting(session), **params} if params else session.era.greeting(session)
+        how = How(illegal=step.illegal, bare=not step.meta, headers=self._headers(step))
         if step.id is not ABSENT:
             how["id"] = self._filled(step.id)
+        first = session.position == 0  # the server may still be starting
         call = session.send(method, params, **how)
         if wait:
-            session.wait(call)
+            session.wait(call, timeout=session.limits.start if first else None)
         elif not step.wait:
             session.give_up(call)
             call.excused = True
         return call
+
+    def _headers(self, step: Step) -> dict[str, str]:
+        return {name: str(self._filled(value)) for name, value in step.headers.items()}
 
     def _pages(self, step: Step, start: int) -> Said:
         method = str(self._filled(step.method))
@@ -204,6 +212,8 @@ class _Player:
         results = [call.result for call in found.pages if isinstance(call.result, dict)]
         pages: Json = {
             "items": [item for item in found.items if KEYS[name] in item],
+            "keys": list(found.keys(name)),
+            "sorted-keys": sorted(found.keys(name)),
             "pages": len(found.pages),
             "results": [{key: value for key, value in result.items() if key != member} for result in results],
             "problem": found.problem,

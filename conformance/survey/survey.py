@@ -78,7 +78,7 @@ class Survey:
     """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list.
 
     `unread` are the lists that the server declared and did not give, or not to the end; `cut` says of which we read no
-    more, and how much was read.
+    more, and how much was read. `versions` are those that the server says it supports, where it is to say so.
     """
 
     capabilities: Json
@@ -90,6 +90,7 @@ class Survey:
     pages: tuple[tuple[str, int], ...] = ()
     unread: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
     samples: Samples = field(default_factory=Samples)
 
     def arguments_for(self, tool: Json) -> dict[str, Json]:
@@ -250,8 +251,20 @@ def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
         found[name] = tuple(items)
         pages.append((name, count))
     return Survey(
-        session.capabilities, policy, pages=tuple(pages), unread=tuple(unread), cut=tuple(cut), samples=samples, **found
+        session.capabilities,
+        policy,
+        pages=tuple(pages),
+        unread=tuple(unread),
+        cut=tuple(cut),
+        versions=_versions(session.opening),
+        samples=samples,
+        **found,
     )
+
+
+def _versions(opening: Json) -> tuple[str, ...]:
+    supported = opening.get("supportedVersions") if isinstance(opening, dict) else None
+    return tuple(each for each in supported if isinstance(each, str)) if isinstance(supported, list) else ()
 
 
 def read_no_further(name: str, pages: int, size: int) -> str:
