@@ -234,13 +234,13 @@ class _File:
             return None
         ((name, things),) = entry["each"].items()
         saved.add(name)
-        most = entry.get("at-most")
+        most, until = entry.get("at-most"), entry.get("until-decided", False)
         if isinstance(things, list):
             self._names.check_filled(resolved(things), (*place, "each", name), saved)
-            return Each(name, things=tuple(resolved(things)), most=most)
+            return Each(name, things=tuple(resolved(things)), most=most, until_decided=until)
         if things not in self._known.picks:
             raise self._error((*place, "each", name), f"there is no pick {things!r}{near(things, self._known.picks)}")
-        return Each(name, kind=things, most=most)
+        return Each(name, kind=things, most=most, until_decided=until)
 
     # -- expectations
 

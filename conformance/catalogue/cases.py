@@ -95,12 +95,16 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """For each thing of a kind that the target offers, or of a list, the first `most` of them, under a `name`."""
+    """For each thing of a kind that the target offers, or of a list, the first `most` of them, under a `name`.
+
+    With `until_decided` no further one is taken once something that the steps judge was held or broken.
+    """
 
     name: str
     kind: str = ""
     things: tuple[Json, ...] = ()
     most: int | None = None
+    until_decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

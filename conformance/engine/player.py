@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from conformance.catalogue.cases import Case, Each, Otherwise, Step
+from conformance.catalogue.cases import Case, Otherwise, Step
 from conformance.catalogue.patterns import ABSENT
 from conformance.catalogue.references import Values, at
 from conformance.checks.probes import Bench, Probe
@@ -101,7 +101,7 @@ class _Player:
             shared = self.session.transport.name == "http"
             opens = self.session.revision.era == "handshake"
             self.bench = replace(self.bench, session=self.bench.connect(open=opens, shared=shared))
-        for thing in self._things(step.each):
+        for thing in self._things(step):
             if step.each is not None:
                 self.values = Values(known[0])
                 self.proofs = dict(known[1])
@@ -116,13 +116,16 @@ class _Player:
             self.values, self.proofs = Values(known[0]), known[1]
         self.bench = before
 
-    def _things(self, each: Each | None) -> Iterator[Json]:
+    def _things(self, step: Step) -> Iterator[Json]:
         """What steps are played for, one after another. Raises Unavailable if there is nothing of the kind."""
+        each, ledger = step.each, self.bench.ledger
         if each is None:
             yield None
             return
         things = picks(each.kind, self.bench.survey) if each.kind else each.things
         for thing in things[: each.most]:
+            if each.until_decided and any(ledger.case in ledger.tested.get(name, ()) for name in step.judges):
+                return
             yield thing if each.kind else self._filled(thing)
 
     def _together(self, steps: tuple[Step, ...]) -> None:
@@ -152,12 +155,12 @@ class _Player:
         if not session.alive:
             raise Stop(session.ended.reason if session.ended else "the session is closed", blocked=True)
         start = session.position
+        step = replace(step, headers={name: str(self._filled(value)) for name, value in step.headers.items()})
         if step.kind == "request":
             return Said(step, start, (self._request(step, wait and step.wait),))
         if step.kind == "notify":
             method, params = str(self._filled(step.method)), self._filled(step.params)
-            headers = self._headers(step)
-            session.notify(method, None if params is ABSENT else params, illegal=step.illegal, headers=headers)
+            session.notify(method, None if params is ABSENT else params, illegal=step.illegal, headers=step.headers)
         elif step.kind == "pages":
             return self._pages(step, start)
         elif step.kind == "batch":
@@ -169,11 +172,11 @@ class _Player:
         elif step.kind == "http":
             if session.transport.name != "http":
                 raise Unavailable("the step speaks HTTP, the session does not")
-            calls = session.raw(_bytes(step.raw, step.raw64), headers=self._headers(step))
+            calls = session.raw(_bytes(step.raw, step.raw64), headers=step.headers)
             session.wait(*calls)
             return Said(step, start, tuple(calls))
         else:
-            calls = session.raw(_bytes(step.raw, step.raw64), headers=self._headers(step))
+            calls = session.raw(_bytes(step.raw, step.raw64), headers=step.headers)
             return Said(step, start, tuple(calls), closing=session.hear_out())
         return Said(step, start)
 
@@ -185,7 +188,7 @@ class _Player:
             raise Unavailable(why)
         if method == "initialize" and step.meta and isinstance(session.era, Handshake):
             params = {**session.era.greeting(session), **params} if params else session.era.greeting(session)
-        how = How(illegal=step.illegal, bare=not step.meta, headers=self._headers(step))
+        how = How(illegal=step.illegal, bare=not step.meta, headers=step.headers)
         if step.id is not ABSENT:
             how["id"] = self._filled(step.id)
         first = session.position == 0  # the server may still be starting
@@ -196,9 +199,6 @@ class _Player:
             session.give_up(call)
             call.excused = True
         return call
-
-    def _headers(self, step: Step) -> dict[str, str]:
-        return {name: str(self._filled(value)) for name, value in step.headers.items()}
 
     def _pages(self, step: Step, start: int) -> Said:
         method = str(self._filled(step.method))

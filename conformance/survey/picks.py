@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from conformance.model import Json
 from conformance.revisions import STATELESS
-from conformance.survey.survey import LISTS, MAX_CALLS, Survey, Unavailable, required_of
+from conformance.survey.survey import LISTS, MAX_CALLS, TASKS, Survey, Unavailable, required_of, task_support
 
 KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 """List → the member that identifies an item."""
@@ -76,6 +76,24 @@ def _have_defaults(tool: Json) -> bool:
     properties = properties if isinstance(properties, dict) else {}
     described = [properties.get(name) for name in _required(tool)]
     return all(isinstance(each, dict) and "default" in each for each in described)
+
+
+def _task_calls(survey: Survey) -> list[Json]:
+    return _calls_of(survey, survey.task_tools, "no tool that may be called runs as a task; name one with --call-tool")
+
+
+def _task_only_calls(survey: Survey) -> list[Json]:
+    strict = [tool for tool in survey.task_tools if task_support(tool) == "required"]
+    return _calls_of(survey, strict, "no tool that may be called has taskSupport required")
+
+
+def _never_task_calls(survey: Survey) -> list[Json]:
+    tools = _may_be_called(survey)
+    if survey.declares(TASKS):
+        tools = [tool for tool in tools if task_support(tool) == "forbidden"]
+    # Of a server without tasks first the tools that say they run as such.
+    tools = sorted(tools, key=lambda tool: task_support(tool) != "optional")
+    return _calls_of(survey, tools, "no tool that may be called is without tasks")
 
 
 def _tool_names(survey: Survey) -> list[Json]:
@@ -157,6 +175,9 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "tool-call-without-arguments": _bare_tools,
     "tool-call-and-swapped-name": _swapped_tools,
     "tool-call-lacking-a-required-argument": _strict_tools,
+    "task-call": _task_calls,
+    "task-only-call": _task_only_calls,
+    "never-task-call": _never_task_calls,
     "tool-with-required-arguments": _tools_with_required,
     "tool-name": _tool_names,
     "resource-uri": _resource_uris,

@@ -21,6 +21,9 @@ MAX_SIZE = 16 * 1024 * 1024
 MAX_CALLS = 100
 """Tools that are called, however many may be."""
 
+TASKS = "tasks.requests.tools.call"
+"""The capability of those that run tools as tasks."""
+
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 """What the name of an HTTP header is made of."""
 
@@ -176,7 +179,7 @@ class Survey:
     @property
     def task_tools(self) -> list[Json]:
         """Tools that may be called as tasks, of a server that has tasks."""
-        if not self.declares("tasks.requests.tools.call"):
+        if not self.declares(TASKS):
             return []
         return [t for t in _named(self.tools) if self.policy.allows(t) and task_support(t) in ("optional", "required")]
 
