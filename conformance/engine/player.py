@@ -191,10 +191,10 @@ class _Player:
         how = How(illegal=step.illegal, bare=not step.meta, headers=step.headers)
         if step.id is not ABSENT:
             how["id"] = self._filled(step.id)
-        first = session.position == 0  # the server may still be starting
+        starting = session.position == 0 and not step.illegal
         call = session.send(method, params, **how)
         if wait:
-            session.wait(call, timeout=session.limits.start if first else None)
+            session.wait(call, timeout=session.limits.start if starting else None)
         elif not step.wait:
             session.give_up(call)
             call.excused = True
