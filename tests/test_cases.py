@@ -253,6 +253,14 @@ def test_the_cases_of_the_suite_are_well_formed() -> None:
         ("{name: none}", "{a: {$saved: x}}", 7, "nothing was saved as 'x' before"),
         ("{name: none}", "{a: {$saved: x}}\n        save: {x: result}", 7, "nothing was saved as 'x' before"),
         ("{name: none}", "{}\n        save: {x: a..b}", 8, "cases.0.steps.0.save.x"),
+        ("{name: none}", "{}\n        headers: {a: $x}", 8, "nothing was saved as 'x' before"),
+        (
+            "id: small",
+            "id: small\n    each: {x: [{$pick: tool}]}",
+            4,
+            "there is no pick 'tool'; did you mean tool-call?",
+        ),
+        ("id: small", "id: small\n    until-decided: true", 3, "'each' is a dependency of 'until-decided'"),
         ("unknown-tool-refused", "unknown-tol-refused", 9, "did you mean tools/unknown-tool-refused?"),
         ("unknown-tool-refused", "hidden", 9, "tools/hidden cannot be judged: nobody can see it"),
         (

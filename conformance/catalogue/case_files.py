@@ -179,9 +179,10 @@ class _File:
             )
         word = next(word for word in KINDS if word in entry)
         http = entry.get("http", {})
-        for name in ("request", "notify", "pages", "params", "batch", "id"):
+        for name in ("request", "notify", "pages", "params", "batch", "id", "headers"):
             if name in entry:
                 self._names.check_filled(resolved(entry[name]), (*place, name), saved)
+        self._names.check_filled(resolved(http.get("headers", {})), (*place, "http", "headers"), saved)
         saved |= set(entry.get("save", ()))
         kind = cast(Kind, "raw" if word == "raw64" else word)
         expect = tuple(
@@ -204,7 +205,7 @@ class _File:
             illegal=kind in ("raw", "http") or entry.get("illegal", False),
             meta=entry.get("meta", True),
             wait=entry.get("wait", True),
-            headers=http.get("headers") or entry.get("headers", {}),
+            headers=resolved(http.get("headers") or entry.get("headers", {})),
             save=entry.get("save", {}),
             raw=entry.get("raw", "") or http.get("body", ""),
             raw64=entry.get("raw64", "") or http.get("body64", ""),
@@ -233,12 +234,13 @@ class _File:
             return None
         ((name, things),) = entry["each"].items()
         saved.add(name)
-        most = entry.get("at-most")
+        most, until = entry.get("at-most"), entry.get("until-decided", False)
         if isinstance(things, list):
-            return Each(name, things=tuple(resolved(things)), most=most)
+            self._names.check_filled(resolved(things), (*place, "each", name), saved)
+            return Each(name, things=tuple(resolved(things)), most=most, until_decided=until)
         if things not in self._known.picks:
             raise self._error((*place, "each", name), f"there is no pick {things!r}{near(things, self._known.picks)}")
-        return Each(name, kind=things, most=most)
+        return Each(name, kind=things, most=most, until_decided=until)
 
     # -- expectations
 

@@ -95,12 +95,16 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """For each thing of a kind that the target offers, or of a list, the first `most` of them, under a `name`."""
+    """For each thing of a kind that the target offers, or of a list, the first `most` of them, under a `name`.
+
+    With `until_decided` no further one is taken once something that the steps judge was held or broken.
+    """
 
     name: str
     kind: str = ""
     things: tuple[Json, ...] = ()
     most: int | None = None
+    until_decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +113,11 @@ class Step:
     its kind needs.
 
     `method` may be `{$saved: name}`. `params` and `id` are ABSENT if the case does not say them; `{$pick: kind}` and
-    `{$saved: name}` in `params` and `batch` are yet to be replaced. `meta` is false if the era adds nothing, `wait`
-    if the answer is not waited for. The bytes of raw and http steps are `raw64` in base64, or `raw`. `save` is name →
-    dotted path into the response, or `request`, `response` or `pages`. `judges` are the requirements that the step can
-    judge, `settings` what goes to the probe. `steps` are played for `each`, `together` or in `another` session.
+    `{$saved: name}` in `params`, `batch` and `headers` are yet to be replaced. `meta` is false if the era adds
+    nothing, `wait` if the answer is not waited for. The bytes of raw and http steps are `raw64` in base64, or `raw`.
+    `save` is name → dotted path into the response, or `request`, `response` or `pages`. `judges` are the requirements
+    that the step can judge, `settings` what goes to the probe. `steps` are played for `each`, `together` or in
+    `another` session.
     """
 
     kind: Kind
@@ -122,7 +127,7 @@ class Step:
     illegal: bool = False
     meta: bool = True
     wait: bool = True
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, Json] = field(default_factory=dict)
     save: Mapping[str, str] = field(default_factory=dict)
     raw: str = ""
     raw64: str = ""

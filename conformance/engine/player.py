@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from conformance.catalogue.cases import Case, Each, Otherwise, Step
+from conformance.catalogue.cases import Case, Otherwise, Step
 from conformance.catalogue.patterns import ABSENT
 from conformance.catalogue.references import Values, at
 from conformance.checks.probes import Bench, Probe
@@ -16,6 +16,7 @@ from conformance.checks.probes.lists import walk
 from conformance.checks.probes.outcome import UNANSWERED, unanswered
 from conformance.engine.judging import Judge, Said, Stop
 from conformance.model import Frame, Json
+from conformance.session.eras.handshake import Handshake
 from conformance.session.session import Call, How, Session
 from conformance.survey.picks import KEYS, pick, picks
 from conformance.survey.survey import LISTS, Unavailable
@@ -100,7 +101,7 @@ class _Player:
             shared = self.session.transport.name == "http"
             opens = self.session.revision.era == "handshake"
             self.bench = replace(self.bench, session=self.bench.connect(open=opens, shared=shared))
-        for thing in self._things(step.each):
+        for thing in self._things(step):
             if step.each is not None:
                 self.values = Values(known[0])
                 self.proofs = dict(known[1])
@@ -115,13 +116,16 @@ class _Player:
             self.values, self.proofs = Values(known[0]), known[1]
         self.bench = before
 
-    def _things(self, each: Each | None) -> Iterator[Json]:
+    def _things(self, step: Step) -> Iterator[Json]:
         """What steps are played for, one after another. Raises Unavailable if there is nothing of the kind."""
+        each, ledger = step.each, self.bench.ledger
         if each is None:
             yield None
             return
         things = picks(each.kind, self.bench.survey) if each.kind else each.things
         for thing in things[: each.most]:
+            if each.until_decided and any(ledger.case in ledger.tested.get(name, ()) for name in step.judges):
+                return
             yield thing if each.kind else self._filled(thing)
 
     def _together(self, steps: tuple[Step, ...]) -> None:
@@ -151,6 +155,7 @@ class _Player:
         if not session.alive:
             raise Stop(session.ended.reason if session.ended else "the session is closed", blocked=True)
         start = session.position
+        step = replace(step, headers={name: str(self._filled(value)) for name, value in step.headers.items()})
         if step.kind == "request":
             return Said(step, start, (self._request(step, wait and step.wait),))
         if step.kind == "notify":
@@ -181,12 +186,15 @@ class _Player:
         params = None if params is ABSENT else params
         if method == "tools/call" and (why := avoided_tool(session, params)):
             raise Unavailable(why)
+        if method == "initialize" and step.meta and isinstance(session.era, Handshake):
+            params = {**session.era.greeting(session), **params} if params else session.era.greeting(session)
         how = How(illegal=step.illegal, bare=not step.meta, headers=step.headers)
         if step.id is not ABSENT:
             how["id"] = self._filled(step.id)
+        starting = session.position == 0 and not step.illegal
         call = session.send(method, params, **how)
         if wait:
-            session.wait(call)
+            session.wait(call, timeout=session.limits.start if starting else None)
         elif not step.wait:
             session.give_up(call)
             call.excused = True
@@ -204,6 +212,8 @@ class _Player:
         results = [call.result for call in found.pages if isinstance(call.result, dict)]
         pages: Json = {
             "items": [item for item in found.items if KEYS[name] in item],
+            "keys": list(found.keys(name)),
+            "sorted-keys": sorted(found.keys(name)),
             "pages": len(found.pages),
             "results": [{key: value for key, value in result.items() if key != member} for result in results],
             "problem": found.problem,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from conformance.model import Json
-from conformance.survey.survey import LISTS, Survey, Unavailable, required_of
+from conformance.revisions import STATELESS
+from conformance.survey.survey import LISTS, MAX_CALLS, TASKS, Survey, Unavailable, required_of, task_support
 
 KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 """List → the member that identifies an item."""
@@ -14,7 +15,7 @@ KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompt
 def _may_be_called(survey: Survey) -> Sequence[Json]:
     if not survey.callable_tools:
         raise Unavailable(survey.policy.forbids)
-    return survey.callable_tools
+    return survey.callable_tools[:MAX_CALLS]
 
 
 def _calls_of(survey: Survey, tools: Sequence[Json], lacking: str) -> list[Json]:
@@ -48,6 +49,13 @@ def _bare_tools(survey: Survey) -> list[Json]:
     return _some([call for call in calls if not call["arguments"]], "no tool that may be called does without arguments")
 
 
+def _swapped_tools(survey: Survey) -> list[Json]:
+    known = set(_tool_names(survey))
+    calls = [(call, str(call["name"]).swapcase()) for call in _tool_calls(survey)]
+    found = [{"call": call, "swapped": {**call, "name": name}} for call, name in calls if name not in known]
+    return _some(found, "no tool that may be called has a name with letters")
+
+
 def _strict_tools(survey: Survey) -> list[Json]:
     found = [{"name": tool.get("name"), "arguments": {}} for tool in _may_be_called(survey) if _required(tool)]
     return _some(found, "no tool that may be called has a required argument; name one with --call-tool")
@@ -68,6 +76,24 @@ def _have_defaults(tool: Json) -> bool:
     properties = properties if isinstance(properties, dict) else {}
     described = [properties.get(name) for name in _required(tool)]
     return all(isinstance(each, dict) and "default" in each for each in described)
+
+
+def _task_calls(survey: Survey) -> list[Json]:
+    return _calls_of(survey, survey.task_tools, "no tool that may be called runs as a task; name one with --call-tool")
+
+
+def _task_only_calls(survey: Survey) -> list[Json]:
+    strict = [tool for tool in survey.task_tools if task_support(tool) == "required"]
+    return _calls_of(survey, strict, "no tool that may be called has taskSupport required")
+
+
+def _never_task_calls(survey: Survey) -> list[Json]:
+    tools = _may_be_called(survey)
+    if survey.declares(TASKS):
+        tools = [tool for tool in tools if task_support(tool) == "forbidden"]
+    # Of a server without tasks first the tools that say they run as such.
+    tools = sorted(tools, key=lambda tool: task_support(tool) != "optional")
+    return _calls_of(survey, tools, "no tool that may be called is without tasks")
 
 
 def _tool_names(survey: Survey) -> list[Json]:
@@ -130,10 +156,28 @@ def _lists(survey: Survey) -> list[Json]:
     return _some(found, "the server declares no list")
 
 
+def _paged_lists(survey: Survey) -> list[Json]:
+    found = [each for each in _lists(survey) if each["pages"] > 1]
+    return _some(found, "no list is longer than a page")
+
+
+def _stateless_methods(survey: Survey) -> list[Json]:
+    return ["server/discover", *(LISTS[name][0] for name, _ in declared_lists(survey))]
+
+
+def _modern_versions(survey: Survey) -> list[Json]:
+    found = [version for version in survey.versions if version >= STATELESS[0].date]
+    return _some(found, "supportedVersions names no modern version")
+
+
 PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "tool-call": _tool_calls,
     "tool-call-without-arguments": _bare_tools,
+    "tool-call-and-swapped-name": _swapped_tools,
     "tool-call-lacking-a-required-argument": _strict_tools,
+    "task-call": _task_calls,
+    "task-only-call": _task_only_calls,
+    "never-task-call": _never_task_calls,
     "tool-with-required-arguments": _tools_with_required,
     "tool-name": _tool_names,
     "resource-uri": _resource_uris,
@@ -142,6 +186,9 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "prompt-get-lacking-a-required-argument": _strict_prompts,
     "completion-of-prompt-argument": _completions,
     "declared-list": _lists,
+    "paged-list": _paged_lists,
+    "stateless-method": _stateless_methods,
+    "advertised-modern-version": _modern_versions,
 }
 """Kind → all things of it that the target offers, never none: each raises Unavailable instead, and says what lacks."""
 

@@ -21,6 +21,9 @@ MAX_SIZE = 16 * 1024 * 1024
 MAX_CALLS = 100
 """Tools that are called, however many may be."""
 
+TASKS = "tasks.requests.tools.call"
+"""The capability of those that run tools as tasks."""
+
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 """What the name of an HTTP header is made of."""
 
@@ -78,7 +81,7 @@ class Survey:
     """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list.
 
     `unread` are the lists that the server declared and did not give, or not to the end; `cut` says of which we read no
-    more, and how much was read.
+    more, and how much was read. `versions` are those that the server says it supports, where it is to say so.
     """
 
     capabilities: Json
@@ -90,6 +93,7 @@ class Survey:
     pages: tuple[tuple[str, int], ...] = ()
     unread: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
     samples: Samples = field(default_factory=Samples)
 
     def arguments_for(self, tool: Json) -> dict[str, Json]:
@@ -175,7 +179,7 @@ class Survey:
     @property
     def task_tools(self) -> list[Json]:
         """Tools that may be called as tasks, of a server that has tasks."""
-        if not self.declares("tasks.requests.tools.call"):
+        if not self.declares(TASKS):
             return []
         return [t for t in _named(self.tools) if self.policy.allows(t) and task_support(t) in ("optional", "required")]
 
@@ -250,8 +254,20 @@ def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
         found[name] = tuple(items)
         pages.append((name, count))
     return Survey(
-        session.capabilities, policy, pages=tuple(pages), unread=tuple(unread), cut=tuple(cut), samples=samples, **found
+        session.capabilities,
+        policy,
+        pages=tuple(pages),
+        unread=tuple(unread),
+        cut=tuple(cut),
+        versions=_versions(session.opening),
+        samples=samples,
+        **found,
     )
+
+
+def _versions(opening: Json) -> tuple[str, ...]:
+    supported = opening.get("supportedVersions") if isinstance(opening, dict) else None
+    return tuple(each for each in supported if isinstance(each, str)) if isinstance(supported, list) else ()
 
 
 def read_no_further(name: str, pages: int, size: int) -> str:

@@ -23,17 +23,12 @@ FEW = 5
 """How many tools a probe tries that needs only one."""
 
 
-def named_tools(bench: Bench) -> list[Json]:
-    """Tools that may be called and have a name to call them by."""
-    return bench.survey.callable_tools
-
-
 def callable_tools(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Json]]:
     """Tools that may be called, each with the params of a good call; those known to be slow are left out.
 
     `talkative` says that they will be asked for progress. Raises Unavailable if there is none.
     """
-    tools = named_tools(bench)
+    tools = bench.survey.callable_tools
     if not tools:
         raise Unavailable(bench.survey.policy.forbids)
     session = bench.session

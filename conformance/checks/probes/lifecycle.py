@@ -11,7 +11,7 @@ from conformance.checks.probes.cancellation import LATE_RESPONSE, answer_late
 from conformance.checks.probes.outcome import shown
 from conformance.model import Frame, Json
 from conformance.session.answers import CAPABILITY
-from conformance.session.eras.handshake import Handshake, client_info
+from conformance.session.eras.handshake import Handshake
 from conformance.session.session import Call
 
 SILENT = "lifecycle/silent-before-initialize"
@@ -20,7 +20,6 @@ EARLY_PING = "lifecycle/ping-answered-before-initialized"
 PROMPT = "lifecycle/ping-answered-promptly"
 EMPTY = "lifecycle/ping-answered-with-empty-result"
 CANCELLED = "lifecycle/timed-out-request-cancelled"
-TOLERATED = "discovery/unknown-client-capabilities-tolerated"
 
 PROMPTLY = 5.0
 """Seconds; "promptly" has no number, so this is far above what any server needs."""
@@ -33,6 +32,7 @@ PATIENT = 0.5
 def opening(bench: Bench) -> None:
     """A quiet window, initialize, a ping, another quiet window, and only then notifications/initialized.
 
+    The windows are as long as the server took to start.
     What the server says in the windows is the capability invariant's to judge.
     """
     session = bench.session
@@ -78,7 +78,7 @@ def _judge_early_ping(bench: Bench, call: Call) -> None:
 
 @probe("lifecycle.prompt-pings", PROMPT)
 def prompt_pings(bench: Bench) -> None:
-    """Eight pings in a row."""
+    """Eight pings in a row, each of which is timed."""
     for _ in range(8):
         call = bench.session.request("ping")
         if call.error is not None:
@@ -103,7 +103,10 @@ def prompt_pings(bench: Bench) -> None:
 
 @probe("lifecycle.unanswered-requests", CANCELLED, LATE_RESPONSE)
 def unanswered_requests(bench: Bench) -> None:
-    """Tools that ask the client, which stays silent. A server that then goes on says that it gave up."""
+    """Tools that ask the client, which stays silent. A server that then goes on says that it gave up.
+
+    It finds out which tools ask, and how long the server has waited before it went on.
+    """
     session = bench.session
     session.answers.held.update(CAPABILITY)
     hear_unasked(session)
@@ -162,24 +165,3 @@ def _asks_again(bench: Bench, params: Json, question: Frame) -> bool:
     call.excused = not call.answers
     later = [frame for frame in bench.session.since(call.sent.number) if is_question(frame)]
     return any(frame.message["method"] == question.message["method"] for frame in later)
-
-
-@probe("lifecycle.unknown-client-capabilities", TOLERATED)
-def unknown_client_capabilities(bench: Bench) -> None:
-    """initialize with the case's client capabilities, and more in clientInfo than any revision has."""
-    session = bench.session
-    info = {**client_info(), "title": "mcp-conform", "icons": [], "com.example/x": {"a": 1}}
-    params = {"protocolVersion": session.revision.date, "capabilities": session.client, "clientInfo": info}
-    call = session.send("initialize", params)
-    session.wait(call, timeout=session.limits.start)
-    call.excused = not call.answers  # silence is told here
-    if isinstance(call.result, dict):
-        bench.ledger.held(TOLERATED)
-        return
-    bench.ledger.broke(
-        TOLERATED,
-        "initialize fails with capabilities or information of the client that the server does not know",
-        expected="a result, as without them",
-        actual=shown(call),
-        frames=call.proof,
-    )

@@ -1,4 +1,4 @@
-"""Probes of the area tasks in 2025-11-25: cancelling, listing, asking for input, and calls that may not be tasks."""
+"""Probes of the area tasks in 2025-11-25: cancelling, listing, and asking for input."""
 
 from __future__ import annotations
 
@@ -6,38 +6,31 @@ import time
 
 from conformance.checks.probes import Bench, probe
 from conformance.checks.probes.askers import is_question
-from conformance.checks.probes.calls import call_quickly
-from conformance.checks.probes.outcome import INVALID_PARAMS, NO_SUCH_METHOD, answered, code_of, shown, succeeded
+from conformance.checks.probes.outcome import answered, shown
 from conformance.checks.probes.tasks import Run, abandon, begin, look, rest, task_calls
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Severity
 from conformance.session.answers import CAPABILITY
 from conformance.session.client_tasks import RELATED, related_task
 from conformance.session.session import Call, encode
-from conformance.survey.survey import Unavailable, task_support, walk
+from conformance.survey.survey import Unavailable, walk
 
 SEVERAL = 6
 """Tasks that are made to be listed."""
 FEW = 2
-LOST = 5.0
-"""Seconds after which an answer does not come any more, when that to a later request of the same kind has come."""
-INVALID_REQUEST = -32600
 
 MOVES = "tasks/cancel-moves-to-cancelled"
 COMPLETE = "tasks/list-complete"
 CURSOR = "tasks/list-next-cursor"
-WINS = "tasks/request-parameter-wins"
 STATUS = "tasks/input-required-status-used"
 INPUT = "tasks/input-requests-name-task"
-DECLARED = "tasks/capability-declared"
-IGNORED = "tasks/undeclared-augmentation-ignored"
-UNSUPPORTING = "tasks/augmentation-of-unsupporting-tool-refused"
-DEMANDED = "tasks/required-augmentation-demanded"
-UNDECLARED = "tasks/undeclared-list-and-cancel-refused"
 
 
 @probe("tasks.cancel", MOVES)
 def cancel(bench: Bench) -> None:
-    """A task, cancelled as soon as it is there; afterwards it is watched for a while, which an invariant judges."""
+    """A task, cancelled as soon as it is there; afterwards it is watched for a while, which an invariant judges.
+
+    It goes from tool to tool until a task is still under way, and then asks for as long as a server may take.
+    """
     for tool, params in task_calls(bench):
         run = begin(bench, tool, params)
         if run is None:
@@ -71,49 +64,17 @@ def cancel(bench: Bench) -> None:
     raise Unavailable("no tool that may be called as a task takes long enough to be cancelled")
 
 
-@probe("tasks.several", COMPLETE, CURSOR, WINS)
+@probe("tasks.several", COMPLETE, CURSOR)
 def several(bench: Bench) -> None:
-    """Several tasks of one tool: each is found by its id and in the list."""
+    """Several tasks of one tool, and the list over all its pages.
+
+    It compares the list with all tasks of the session, and finds out where those that are missing would stand.
+    """
     tool, params = next(task_calls(bench))
     runs = [run for run in (begin(bench, tool, params) for _ in range(SEVERAL)) if run is not None]
     if len(runs) < SEVERAL:
         raise Unavailable(f"the tool {tool.get('name')!r} does not run as a task {SEVERAL} times")
-    _judge_parameter(bench, runs[0], runs[1])
-    if bench.survey.declares("tasks.list"):
-        _judge_list(bench)
-    else:
-        why = "the server does not declare tasks.list"
-        bench.ledger.not_applicable(COMPLETE, why)
-        bench.ledger.not_applicable(CURSOR, why)
-
-
-def _judge_parameter(bench: Bench, run: Run, other: Run) -> None:
-    meta = {RELATED: {"taskId": other.identifier}}
-    session = bench.session
-    call = session.send("tasks/get", {"taskId": run.identifier, "_meta": meta})
-    plain = look(bench, run)
-    if not session.wait(call, timeout=min(LOST, session.limits.answer)) and plain.answers and session.alive:
-        call.excused = True  # judged here
-        bench.ledger.broke(
-            WINS,
-            "tasks/get is not answered when its _meta names another task",
-            expected="the answer that comes without that",
-            actual=call.lost,
-            frames=(call.sent, *plain.proof),
-        )
-        return
-    if not answered(bench, call, WINS):
-        return
-    if isinstance(call.result, dict) and call.result.get("taskId") == run.identifier:
-        bench.ledger.held(WINS)
-        return
-    bench.ledger.broke(
-        WINS,
-        "tasks/get does not go by its taskId when _meta names another task",
-        expected=f"the task {run.identifier!r}",
-        actual=shown(call),
-        frames=(*other.created.proof, *call.proof),
-    )
+    _judge_list(bench)
 
 
 def _judge_list(bench: Bench) -> None:
@@ -163,7 +124,10 @@ def _judge_list(bench: Bench) -> None:
 
 @probe("tasks.asking", STATUS, INPUT)
 def asking(bench: Bench) -> None:
-    """Tools that ask the client, run as tasks: what they ask names the task, which waits as input_required."""
+    """Tools that ask the client, run as tasks: what they ask names the task, which waits as input_required.
+
+    It asks for the status until a question comes, holds the answer back, and gives it later.
+    """
     asked = 0
     session = bench.session
     for tool, params in task_calls(bench):
@@ -261,132 +225,3 @@ def _let_end(bench: Bench, run: Run) -> None:
         session.wait(run.fetch)
     if not run.over:
         abandon(bench, run)
-
-
-@probe("tasks.uninvited", DECLARED, IGNORED, UNSUPPORTING, DEMANDED)
-def uninvited(bench: Bench) -> None:
-    """Calls as tasks where no task is offered, and plain calls where a task is demanded: no client may make them."""
-    offered = bench.survey.declares("tasks.requests.tools.call")
-    if offered:
-        bench.ledger.held(DECLARED)
-        bench.ledger.not_applicable(IGNORED, "the server declares tasks.requests.tools.call")
-        _judge_demand(bench)
-    tools = [tool for tool in bench.survey.callable_tools if not offered or task_support(tool) == "forbidden"]
-    tried = 0
-    for tool in sorted(tools, key=task_support, reverse=True):  # optional first
-        if tried == FEW or not bench.session.alive:
-            break
-        try:
-            params = {"name": tool.get("name"), "arguments": bench.survey.arguments_for(tool)}
-        except Unavailable:
-            continue
-        plain = call_quickly(bench.session, params)
-        if not plain.answers or not succeeded(plain):
-            continue
-        tried += 1
-        call = bench.session.request("tools/call", {**params, "task": {"ttl": 60_000}}, illegal=True)
-        if offered:
-            _judge_unsupporting(bench, call)
-        else:
-            _judge_ignored(bench, call)
-    why = "no tool that may be called and succeeds can be tried"
-    for requirement in (UNSUPPORTING,) if offered else (DECLARED, IGNORED):
-        bench.ledger.inconclusive(requirement, why)
-
-
-def _judge_ignored(bench: Bench, call: Call) -> None:
-    if not call.answers:
-        bench.ledger.inconclusive(IGNORED, f"a call with the member task is not answered: {call.lost}")
-    elif isinstance(call.result, dict) and isinstance(call.result.get("task"), dict):
-        bench.ledger.broke(
-            DECLARED,
-            "the server creates a task, yet does not declare that it does",
-            expected="the capability tasks.requests.tools.call, or a plain result",
-            actual=shown(call),
-            frames=call.proof,
-        )
-        bench.ledger.block(IGNORED, DECLARED)
-    elif call.error is not None:
-        bench.ledger.held(DECLARED)
-        bench.ledger.broke(
-            IGNORED,
-            "a call with the member task is refused by a server without tasks",
-            expected="the result of a plain call: the member is to be ignored",
-            actual=shown(call),
-            frames=call.proof,
-            # No client may send this in the first place.
-            ceiling=Severity.ADVICE,
-        )
-    else:
-        bench.ledger.held(DECLARED)
-        bench.ledger.held(IGNORED)
-
-
-def _judge_unsupporting(bench: Bench, call: Call) -> None:
-    if not call.answers:
-        bench.ledger.inconclusive(UNSUPPORTING, f"such a call is not answered: {call.lost}")
-    elif code_of(call) == NO_SUCH_METHOD:
-        bench.ledger.held(UNSUPPORTING)
-    else:
-        bench.ledger.broke(
-            UNSUPPORTING,
-            "a tool without task support is called as a task, and that is not refused as it should",
-            expected="error -32601",
-            actual=shown(call),
-            frames=call.proof,
-            ceiling=None if call.error is None else Severity.ADVICE,
-        )
-
-
-def _judge_demand(bench: Bench) -> None:
-    tools = [tool for tool in bench.survey.task_tools if task_support(tool) == "required"]
-    for tool in tools[:FEW]:
-        try:
-            params = {"name": tool.get("name"), "arguments": bench.survey.arguments_for(tool)}
-        except Unavailable:
-            continue
-        call = bench.session.request("tools/call", params, illegal=True)
-        if not call.answers:
-            bench.ledger.inconclusive(DEMANDED, f"a plain call of a task-only tool is not answered: {call.lost}")
-        elif code_of(call) == NO_SUCH_METHOD:
-            bench.ledger.held(DEMANDED)
-        else:
-            bench.ledger.broke(
-                DEMANDED,
-                f"the tool {params['name']!r} demands a task, and a call without one is not refused as it must be",
-                expected="error -32601",
-                actual=shown(call),
-                frames=call.proof,
-                # The errors of the same page allow -32600 for this.
-                ceiling=Severity.WARNING if code_of(call) == INVALID_REQUEST else None,
-            )
-    bench.ledger.inconclusive(DEMANDED, "no tool that may be called has taskSupport required")
-
-
-@probe("tasks.undeclared", UNDECLARED)
-def undeclared(bench: Bench) -> None:
-    """tasks/list and tasks/cancel of a server that has tasks and does not declare these."""
-    lacking = [name for name in ("list", "cancel") if not bench.survey.declares(f"tasks.{name}")]
-    if not lacking:
-        bench.ledger.not_applicable(UNDECLARED, "the server declares both tasks.list and tasks.cancel")
-    for name in lacking:
-        params: Json = None
-        if name == "cancel":
-            run = next((run for run in (begin(bench, *call) for call in task_calls(bench)) if run is not None), None)
-            if run is None:
-                continue
-            params = {"taskId": run.identifier}
-        call = bench.session.request(f"tasks/{name}", params)
-        if not answered(bench, call, UNDECLARED):
-            continue
-        if call.error is not None:
-            if name == "list" or code_of(call) != INVALID_PARAMS:  # which a task that is over gives as well
-                bench.ledger.held(UNDECLARED)
-            continue
-        bench.ledger.broke(
-            UNDECLARED,
-            f"tasks/{name} is served, yet not declared",
-            expected=f"the capability tasks.{name}, or an error such as -32601",
-            actual=shown(call),
-            frames=call.proof,
-        )

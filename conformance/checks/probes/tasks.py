@@ -125,7 +125,10 @@ def abandon(bench: Bench, run: Run) -> None:
 
 @probe("tasks.life", *LIFE)
 def life(bench: Bench) -> None:
-    """Each tool that may be called as a task: created, followed to its end, its result fetched."""
+    """Each tool that may be called as a task: created, followed to its end, its result fetched.
+
+    It asks until the task is over, and compares time, talk and result with those of plain calls.
+    """
     deadline = time.monotonic() + 2 * bench.session.limits.answer
     why, ended = "no tool that was called as a task has come to its end in time", False
     for number, (tool, params) in enumerate(task_calls(bench)):

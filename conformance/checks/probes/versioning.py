@@ -1,18 +1,15 @@
-"""Probes of the area versioning: negotiation in the handshake era, versions and independence of requests after it."""
+"""Probes of the area versioning: negotiation, and initialize where there is none any more."""
 
 from __future__ import annotations
 
 import re
 
 from conformance.checks.probes import Bench, probe
-from conformance.checks.probes.lists import declared
-from conformance.checks.probes.outcome import NO_SUCH_METHOD, answered, code_of, shown
-from conformance.model import Json, Severity
+from conformance.checks.probes.outcome import answered, shown
+from conformance.model import Severity
 from conformance.revisions import BY_DATE, HANDSHAKE, named_version, standing
 from conformance.session.eras.handshake import Handshake, client_info
-from conformance.session.eras.stateless import META
 from conformance.session.session import Call, Session
-from conformance.survey.survey import LISTS, Unavailable
 
 UNSUPPORTED = -32022
 ANCIENT = "1999-01-01"
@@ -31,7 +28,10 @@ def _initialize(session: Session, version: str) -> Call:
 
 @probe("versioning.negotiation", ECHOED, COUNTEROFFERED, LATEST)
 def negotiation(bench: Bench) -> None:
-    """initialize with a version that no server has; then, on another process, with the version named in the answer."""
+    """initialize with a version that no server has; then, on another process, with the version named in the answer.
+
+    It computes where that version stands: among the published ones, and among those that the server speaks.
+    """
     ledger = bench.ledger
     call = _initialize(bench.session, ANCIENT)
     if not answered(bench, call, COUNTEROFFERED, LATEST):
@@ -106,229 +106,17 @@ def _echoed(bench: Bench, first: Call, offered: str) -> bool:
 
 # -- 2026-07-28
 
-REFUSED = "versioning/unsupported-version-refused"
-DATA = "versioning/unsupported-version-error-data"
-LISTS_SUPPORTED = "versioning/unsupported-version-error-lists-supported"
-PER_REQUEST = "versioning/version-rejection-is-per-request"
-HTTP_400 = "versioning/unsupported-version-http-400"
-ADVERTISED = "versioning/advertised-versions-served"
-FIRST = "versioning/first-request-served"
 DUAL_HANDSHAKE = "versioning/dual-era-serves-handshake"
-AFFINITY = "versioning/no-connection-affinity"
-INTERLEAVED = "versioning/interleaved-requests-handled"
-CONTEXT = "versioning/no-context-from-prior-requests"
 MODERN_ONLY = "versioning/modern-only-refuses-initialize"
 NAMES_VERSIONS = "versioning/initialize-refusal-names-versions"
-REMOVED = "versioning/removed-methods-unknown"
-
-
-def _in_version(session: Session, method: str, version: str) -> Call:
-    params = {"_meta": {META + "protocolVersion": version}}
-    return session.request(method, params, headers={"MCP-Protocol-Version": version}, illegal=True)
-
-
-@probe("versioning.unsupported", REFUSED, DATA, LISTS_SUPPORTED, PER_REQUEST, HTTP_400)
-def unsupported(bench: Bench) -> None:
-    """Requests of versions that no server has, after a good one; with `opener` as the first of the connection."""
-    session = bench.session
-    for version in ("1900-01-01", "2099-01-01"):
-        for method in ("server/discover", *(LISTS[name][0] for name in declared(bench)[:1])):
-            call = _in_version(session, method, version)
-            if not answered(bench, call, REFUSED, DATA, LISTS_SUPPORTED, HTTP_400):
-                continue
-            if code_of(call) != UNSUPPORTED:
-                when = " as the first of the connection" if bench.settings.get("opener") else ""
-                bench.ledger.broke(
-                    REFUSED,
-                    f"{method} in version {version}{when} is not refused as an unsupported version",
-                    expected=f"error {UNSUPPORTED}",
-                    actual=shown(call),
-                    frames=call.proof,
-                )
-                for requirement in (DATA, LISTS_SUPPORTED, HTTP_400):
-                    bench.ledger.block(requirement, REFUSED)
-                continue
-            bench.ledger.held(REFUSED)
-            _judge_unsupported_error(bench, call, version)
-    after = session.request("server/discover")
-    if not answered(bench, after, PER_REQUEST):
-        return
-    if after.error is None:
-        bench.ledger.held(PER_REQUEST)
-        return
-    bench.ledger.broke(
-        PER_REQUEST,
-        "after a request in an unsupported version a good one is refused",
-        expected="a result",
-        actual=shown(after),
-        frames=after.proof,
-    )
-
-
-def _judge_unsupported_error(bench: Bench, call: Call, version: str) -> None:
-    ledger = bench.ledger
-    data = call.error.get("data")
-    data = data if isinstance(data, dict) else {}
-    supported = data.get("supported")
-    strings = isinstance(supported, list) and all(isinstance(each, str) for each in supported)
-    if strings and data.get("requested") == version:
-        ledger.held(DATA)
-    else:
-        ledger.broke(
-            DATA,
-            "the error for an unsupported version lacks its data",
-            expected=f"data.supported, an array of strings, and data.requested {version!r}",
-            actual=shown(call),
-            frames=call.proof,
-        )
-    if isinstance(supported, list) and bench.session.revision.date in supported:
-        ledger.held(LISTS_SUPPORTED)
-    elif strings:
-        ledger.broke(
-            LISTS_SUPPORTED,
-            "the error for an unsupported version does not list a version that the server answers to",
-            expected=f"{bench.session.revision} in data.supported",
-            actual=shown(call),
-            frames=call.proof,
-        )
-    else:
-        ledger.block(LISTS_SUPPORTED, DATA)
-    if call.head is None:
-        return
-    if call.head.status == 400:
-        ledger.held(HTTP_400)
-    else:
-        ledger.broke(
-            HTTP_400,
-            "an unsupported version is refused with another HTTP status",
-            expected="status 400",
-            actual=f"status {call.head.status}",
-            frames=(call.sent, call.head, *call.answers),
-        )
-
-
-@probe("versioning.advertised", ADVERTISED)
-def advertised(bench: Bench) -> None:
-    """Each modern version in supportedVersions."""
-    supported = bench.session.opening.get("supportedVersions") if isinstance(bench.session.opening, dict) else None
-    versions = [str(each) for each in supported] if isinstance(supported, list) else []
-    for version in sorted(each for each in versions if each >= "2026-07-28"):
-        call = _in_version(bench.session, "server/discover", version)
-        if not answered(bench, call, ADVERTISED):
-            continue
-        if call.error is None:
-            bench.ledger.held(ADVERTISED)
-            continue
-        bench.ledger.broke(
-            ADVERTISED,
-            f"a request in the advertised version {version} is refused",
-            expected="a result",
-            actual=shown(call),
-            frames=call.proof,
-        )
-    bench.ledger.inconclusive(ADVERTISED, "supportedVersions names no modern version")
-
-
-@probe("versioning.first-request", FIRST)
-def first_request(bench: Bench) -> None:
-    """A list, or without lists an unknown method, as the very first request of a process."""
-    lists = [LISTS[name][0] for name in declared(bench) if name != "templates"]
-    if not lists:
-        raise Unavailable("the server declares no list that could be asked for first")
-    session = bench.session
-    call = session.send(lists[0])
-    session.wait(call, timeout=session.limits.start)
-    if not answered(bench, call, FIRST):
-        return
-    if isinstance(call.result, dict):
-        bench.ledger.held(FIRST)
-        return
-    bench.ledger.broke(
-        FIRST,
-        f"{lists[0]} is refused as the first request",
-        expected="a result, without server/discover or initialize before it",
-        actual=shown(call),
-        frames=call.proof,
-    )
-
-
-@probe("versioning.interleaved", INTERLEAVED)
-def interleaved(bench: Bench) -> None:
-    """Five requests without waiting, one of them of an unknown method."""
-    lists = [LISTS[name][0] for name in declared(bench) if name != "templates"] or ["server/discover"]
-    methods = ["server/discover", lists[0], lists[0], "mcp-conform/unknown-method", lists[-1]]
-    calls = [bench.session.send(method) for method in methods]
-    bench.session.wait(*calls)
-    for method, call in zip(methods, calls, strict=True):
-        if not answered(bench, call, INTERLEAVED):
-            return
-        if call.error is not None and method != "mcp-conform/unknown-method":
-            alone = bench.session.request(method)
-            if alone.error is not None:
-                bench.ledger.inconclusive(INTERLEAVED, f"{method} is refused by itself as well")
-                return
-            bench.ledger.broke(
-                INTERLEAVED,
-                f"{method} is refused while other requests are under way",
-                expected="a result, as without the others",
-                actual=shown(call),
-                frames=(*call.proof, *alone.proof),
-            )
-            return
-    bench.ledger.held(INTERLEAVED)
-
-
-@probe("versioning.context", CONTEXT)
-def context(bench: Bench) -> None:
-    """After good requests, one that leaves out the client's capabilities."""
-    session = bench.session
-    meta: Json = {META + "protocolVersion": session.revision.date, META + "clientInfo": client_info()}
-    for method in ("server/discover", *(LISTS[name][0] for name in declared(bench)[:1])):
-        call = session.request(method, {"_meta": meta}, bare=True, illegal=True)
-        if not answered(bench, call, CONTEXT):
-            continue
-        if call.error is not None:
-            bench.ledger.held(CONTEXT)
-            continue
-        bench.ledger.broke(
-            CONTEXT,
-            f"{method} without client capabilities is served after requests that had them",
-            expected="error -32602",
-            actual=shown(call),
-            frames=call.proof,
-        )
-
-
-@probe("versioning.affinity", AFFINITY)
-def affinity(bench: Bench) -> None:
-    """A cursor of one connection on another."""
-    for name in declared(bench):
-        method, _ = LISTS[name]
-        first = bench.session.request(method)
-        cursor = first.result.get("nextCursor") if isinstance(first.result, dict) else None
-        if not isinstance(cursor, str):
-            continue
-        other = bench.connect(open=False, shared=bench.session.transport.name == "http")
-        call = other.request(method, {"cursor": cursor})
-        if not answered(bench, call, AFFINITY):
-            return
-        if call.error is None:
-            bench.ledger.held(AFFINITY)
-            return
-        bench.ledger.broke(
-            AFFINITY,
-            "a cursor is refused on another connection",
-            expected="the next page",
-            actual=shown(call),
-            frames=(*first.proof, *call.proof),
-        )
-        return
-    bench.ledger.inconclusive(AFFINITY, "no list is longer than a page")
 
 
 @probe("versioning.initialize", MODERN_ONLY, NAMES_VERSIONS, DUAL_HANDSHAKE)
 def initialize(bench: Bench) -> None:
-    """A handshake-era initialize on a fresh process: a server of both eras answers it, a modern-only one refuses."""
+    """A handshake-era initialize on a fresh process: a server of both eras answers it, a modern-only one refuses.
+
+    It reads all bytes that come, since over HTTP the refusal may be plain text, and compares versions.
+    """
     ledger, session = bench.ledger, bench.session
     params = {"protocolVersion": HANDSHAKE[-1].date, "capabilities": {}, "clientInfo": client_info()}
     headers = {"MCP-Protocol-Version": HANDSHAKE[-1].date}
@@ -379,32 +167,3 @@ def _judge_agreed_version(bench: Bench, call: Call) -> None:
         actual=shown(call),
         frames=call.proof,
     )
-
-
-@probe("versioning.removed-methods", REMOVED, illegal=True)
-def removed_methods(bench: Bench) -> None:
-    """Methods of the handshake era, with params that were valid there."""
-    listed = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)]
-    uri = listed[0] if listed else "mcp-conform://no-such-resource"
-    removed: tuple[tuple[str, Json], ...] = (
-        ("ping", None),
-        ("logging/setLevel", {"level": "info"}),
-        ("resources/subscribe", {"uri": uri}),
-        ("resources/unsubscribe", {"uri": uri}),
-    )
-    for method, params in removed:
-        call = bench.session.request(method, params, illegal=True)
-        if not call.answers and bench.session.alive:
-            bench.ledger.block(REMOVED, "jsonrpc/unknown-method-refused")
-        elif not answered(bench, call, REMOVED):
-            return
-        elif call.error is not None:
-            bench.ledger.held(REMOVED)
-        else:
-            bench.ledger.broke(
-                REMOVED,
-                f"{method}, which this revision does not have, is served",
-                expected=f"error {NO_SUCH_METHOD}",
-                actual=shown(call),
-                frames=call.proof,
-            )

@@ -45,18 +45,20 @@ class Handshake:
 
     def greet(self, session: Session, **change: Json) -> Call:
         """Only initialize; `change` replaces members of its params. Raises NotSpoken unless a result object comes."""
-        params: dict[str, Any] = {
-            "protocolVersion": session.revision.date,
-            "capabilities": session.client,
-            "clientInfo": client_info(),
-            **change,
-        }
-        call = session.send("initialize", params)
+        call = session.send("initialize", {**self.greeting(session), **change})
         session.wait(call, timeout=session.limits.start)
         if not isinstance(call.result, dict):
             raise NotSpoken(refusal("initialize", call), call=call)
         self.accept(session, call)
         return call
+
+    def greeting(self, session: Session) -> dict[str, Any]:
+        """The params of initialize."""
+        return {
+            "protocolVersion": session.revision.date,
+            "capabilities": session.client,
+            "clientInfo": client_info(),
+        }
 
     def accept(self, session: Session, call: Call) -> None:
         """Go on with what the server has answered to initialize, a result object."""
