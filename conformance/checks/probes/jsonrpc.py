@@ -1,4 +1,4 @@
-"""Probes of the areas jsonrpc and meta: characters beyond ASCII, keys in _meta."""
+"""The probe of characters beyond ASCII. Part of the area jsonrpc."""
 
 from __future__ import annotations
 
@@ -6,40 +6,8 @@ import re
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, probe
-from conformance.checks.probes.outcome import (
-    answered,
-    shown,
-)
 from conformance.model import Json
-from conformance.survey.survey import LISTS, Unavailable, required_of
-
-
-def _lists(bench: Bench) -> Iterator[tuple[str, str]]:
-    for name, (method, _) in LISTS.items():
-        yield ("resources" if name == "templates" else name), method
-
-
-@probe("jsonrpc.meta-keys", "meta/unknown-keys-tolerated")
-def meta_keys(bench: Bench) -> None:
-    """ping and a list, with a key in _meta that nobody knows."""
-    requirement = "meta/unknown-keys-tolerated"
-    lists = [method for name, method in _lists(bench) if bench.survey.declares(name)]
-    for method in ("ping", *lists[:1]):
-        plain = bench.session.request(method)
-        marked = bench.session.request(method, {"_meta": {"com.example/mcp-conform": {"a": 1}}})
-        if not answered(bench, marked, requirement) or plain.error is not None:
-            bench.ledger.inconclusive(requirement, f"{method} is refused without the key as well")
-        elif marked.error is None:
-            bench.ledger.held(requirement)
-        else:
-            bench.ledger.broke(
-                requirement,
-                f"{method} is refused with an unknown key in _meta",
-                expected="a result, as without it",
-                actual=shown(marked),
-                frames=(*plain.proof, *marked.proof),
-            )
-
+from conformance.survey.survey import Unavailable, required_of
 
 NON_ASCII = "hé世😀"
 _ECHO = re.compile("mcp-conform-(.{1,40}?)-end", re.DOTALL)
