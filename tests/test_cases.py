@@ -198,6 +198,12 @@ def test_an_id_that_is_null_is_not_an_id_that_is_left_out(tmp_path: Path) -> Non
     assert case.steps[0].id is None
 
 
+def test_conditions_may_ask_whether_the_server_lives(tmp_path: Path) -> None:
+    row = "judge: [{alive: false, broken: It does not live}, {held: true}]"
+    (case,) = loaded(tmp_path, SMALL.replace("response: {error: {code: {$type: integer}}}", row))
+    assert [row.when.alive for row in case.steps[0].expect[0].rows] == [False, None]
+
+
 def test_a_case_of_the_user_is_a_rule_where_it_names_none(tmp_path: Path) -> None:
     own: dict[str, Requirement] = {}
     text = SMALL.replace("requirement: tools/unknown-tool-refused\n            ", "")

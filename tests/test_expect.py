@@ -140,6 +140,15 @@ def test_matches_searches_in_a_string() -> None:
     assert not matches({"$matches": "1"}, 1)
 
 
+@pytest.mark.parametrize(
+    ("values", "unique"),
+    [(["a", "b"], True), (["a", "a"], False), ([1, 1.0], False), ([1, "1", True, None], True), ([[1], [1]], False)],
+)
+def test_unique_compares_one_member_of_all_elements(values: list[Any], unique: bool) -> None:
+    things = [{"name": value} for value in values]
+    assert (match({"$unique": "name"}, things) is None) is unique
+
+
 def test_each_is_about_every_element() -> None:
     pattern = {"$each": {"name": {"$type": "string"}}}
     assert matches(pattern, [])

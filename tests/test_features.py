@@ -10,13 +10,13 @@ from conformance.checks.invariants.completion import Completion
 from conformance.checks.invariants.pace import MANY, Pace
 from conformance.checks.invariants.secrets import Secrets
 from conformance.checks.ledger import History, Ledger
-from conformance.checks.probes.completion import places
 from conformance.checks.probes.dialects import telling
 from conformance.model import Frame, Json, Limits, Target
 from conformance.revisions import BY_DATE
 from conformance.session.eras import era_of
 from conformance.session.messages import Call
 from conformance.session.session import Session
+from conformance.survey.completions import completions
 from conformance.survey.survey import CallPolicy, Survey
 from conformance.target.secrets import CANARY, secrets_of
 from conformance.transports.memory import MemoryTransport
@@ -51,14 +51,22 @@ def test_a_completion_has_at_most_a_hundred_values(count: int, broken: bool) -> 
 
 def test_variables_of_templates_are_completed_by_their_bare_names() -> None:
     template = {"uriTemplate": "x://{+path}/{a,b*}{?words:3,limit}"}
-    found = places(Survey({}, CallPolicy(), templates=(template,)))
-    assert [place.name for place in found] == ["path", "a", "b", "words", "limit"]
-    assert found[0].others == ("a", "b", "words", "limit")
+    found = completions(Survey({}, CallPolicy(), templates=(template,)))
+    assert [each["argument"]["name"] for each in found] == ["path", "a", "b", "words", "limit"]
+    assert [each["context"] for each in found[:2]] == [{"arguments": {"a": "x"}}, {"arguments": {"path": "x"}}]
 
 
 def test_arguments_without_a_name_are_not_completed() -> None:
     prompts = ({"name": "p", "arguments": [{"name": "a"}, {"name": 1}, "b"]}, {"name": 2, "arguments": [{"name": "c"}]})
-    assert [place.name for place in places(Survey({}, CallPolicy(), prompts=prompts))] == ["a"]
+    found = completions(Survey({}, CallPolicy(), prompts=prompts))
+    assert found == [{"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}]
+
+
+def test_arguments_and_variables_are_completed_by_turns() -> None:
+    prompts = ({"name": "p", "arguments": [{"name": "a"}, {"name": "b"}]},)
+    templates = ({"uriTemplate": "x://{c}"},)
+    found = completions(Survey({}, CallPolicy(), prompts=prompts, templates=templates))
+    assert [each["argument"]["name"] for each in found] == ["a", "c", "b"]
 
 
 # -- secrets in log messages

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.checks.ledger import Ledger
-from conformance.checks.probes import Bench
 from conformance.checks.probes.jsonrpc import NON_ASCII, garbled
-from conformance.checks.probes.resources import catch_all
 from conformance.checks.probes.structured import Undecidable, breach
 from conformance.model import Json
+from conformance.survey.picks import catch_all
 from conformance.survey.survey import CallPolicy, Survey
 
 
@@ -68,5 +66,4 @@ def test_a_schema_that_cannot_be_applied_decides_nothing(schema: Json) -> None:
 )
 def test_a_template_without_a_scheme_of_its_own_may_match_any_uri(template: str, matches_all: bool) -> None:
     survey = Survey({}, CallPolicy(), templates=({"uriTemplate": template},))
-    bench = Bench(None, survey, Ledger(), None)  # type: ignore[arg-type]
-    assert bool(catch_all(bench)) is matches_all
+    assert bool(catch_all(survey)) is matches_all

@@ -31,7 +31,7 @@ def bad(name: str) -> str:
 
 def test_what_was_found_in_the_opening_is_told_before_what_a_case_has_found(tmp_path: Path) -> None:
     server = f"{SERVER} --fault initialize-without-server-info --fault completion-of-nonsense"
-    printed, run = ran(server, tmp_path, "--only", "session/opening", "--only", "completion/refusals")
+    printed, run = ran(server, tmp_path, "--only", "session/opening", "--only", "completion/unknown-reference")
     failed = [each["requirement"] for each in run["verdicts"] if each["severity"] == "violation"]
     assert failed[-1] == "completion/inputs-validated"
     assert failed[:-1]

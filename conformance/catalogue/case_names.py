@@ -76,6 +76,7 @@ class Names:
             saved=patterns,
             response=resolved(entry.get("response", ABSENT)),
             status=resolved(entry.get("status", ABSENT)),
+            alive=entry.get("alive"),
         )
 
     def check_pattern(self, pattern: Json, place: Place, saved: set[str]) -> None:

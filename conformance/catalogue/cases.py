@@ -36,7 +36,8 @@ ANSWERED = ("request", "raw", "http", "batch")
 class Condition:
     """What must be so, all of it. Names of capabilities may be `{$saved: name}`; ABSENT and "" ask for nothing.
 
-    `saved` is path of a saved value → pattern; `response` and `status` are patterns for what answers the step.
+    `saved` is path of a saved value → pattern; `response` and `status` are patterns for what answers the step; `alive`
+    is whether the server still answers, None if that does not matter.
     """
 
     declares: tuple[Json, ...] = ()
@@ -48,6 +49,7 @@ class Condition:
     saved: Mapping[str, Json] = field(default_factory=dict)
     response: Json = ABSENT
     status: Json = ABSENT
+    alive: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

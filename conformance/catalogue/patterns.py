@@ -184,13 +184,18 @@ def _match_some(pattern: Json, value: Json, saved: Mapping[str, Json], place: Pl
 def _match_unique(name: Json, value: Json, _saved: Mapping[str, Json], place: Place) -> Mismatch | None:
     if not isinstance(value, list):
         return _mismatch(place, _render_unique(name, _saved), value)
-    known: list[Json] = []
+    texts: set[str] = set()  # most are, and there may be many
+    others: list[Json] = []
     for i, element in enumerate(value):
         if not isinstance(element, dict) or name not in element:
             continue
-        if any(_equal(element[name], other) for other in known):
-            return Mismatch(path_text((*place, i, name)), _render_unique(name, _saved), shorten(element[name]))
-        known.append(element[name])
+        own = element[name]
+        if own in texts if isinstance(own, str) else any(_equal(own, other) for other in others):
+            return Mismatch(path_text((*place, i, name)), _render_unique(name, _saved), shorten(own))
+        if isinstance(own, str):
+            texts.add(own)
+        else:
+            others.append(own)
     return None
 
 

@@ -12,7 +12,7 @@ from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import UNANSWERED, shown, unanswered
 from conformance.model import Frame, Json, Severity
 from conformance.revisions import holds
-from conformance.session.session import Call, Session, encode, id_key
+from conformance.session.session import Call, Session, encode
 
 
 class Stop(Exception):
@@ -25,7 +25,7 @@ class Stop(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A step that was taken: the position of its first frame, its requests, and the sentinel that closed raw bytes.
+    """A step that was taken: the position of its first frame, and its requests.
 
     Of a list that was read `pages` is what was found, `proof` the frames that show it.
     """
@@ -33,7 +33,6 @@ class Said:
     step: Step
     start: int
     calls: tuple[Call, ...] = ()
-    closing: Call | None = None
     pages: Json = ABSENT
     proof: tuple[Frame, ...] = ()
 
@@ -77,11 +76,11 @@ class Judge:
             and condition.transport in ("", self.session.transport.name)
             and all(match(pattern, self.values[path], self.values) is None for path, pattern in condition.saved.items())
             and self._came(condition, said)
+            and (condition.alive is None or self._lives() is condition.alive)
         )
 
     def _came(self, condition: Condition, said: Said | None) -> bool:
-        call = said.call if said is not None else None
-        response = call.response if call is not None and call.answers else ABSENT
+        response = self._answer(said)[0] if said is not None else ABSENT
         head = self._head(said) if said is not None and condition.status is not ABSENT else None
         status: Json = head.status if head is not None else ABSENT
         return (condition.response is ABSENT or match(condition.response, response, self.values) is None) and (
@@ -124,11 +123,9 @@ class Judge:
             self._compare(expectation, value, (*self._ours(said.start), head))
 
     def _response(self, expectation: Expectation, said: Said) -> None:
-        call = said.call
-        if call is not None and call.answers:
-            self._compare(expectation, call.response, call.proof)
-        elif call is None and (stray := self._stray(said.start)) is not None:
-            self._compare(expectation, stray.message, (*self._ours(said.start)[:1], stray))
+        response, proof = self._answer(said)
+        if response is not ABSENT:
+            self._compare(expectation, response, proof)
         elif match(expectation.pattern, ABSENT, self.values) is None or expectation.silence == "allowed":
             self.ledger.held(expectation.requirement)
         else:
@@ -153,8 +150,11 @@ class Judge:
 
     def _rows(self, expectation: Expectation, said: Said) -> None:
         call = said.call
-        about_answers = any(row.when.response is not ABSENT for row in expectation.rows)
-        if about_answers and (call is None or not call.answers):
+        response, proof = self._answer(said)
+        patterns = [row.when.response for row in expectation.rows if row.when.response is not ABSENT]
+        # A row that is about silence has the rows decide it.
+        silent = any(match(pattern, ABSENT, self.values) is None for pattern in patterns)
+        if response is ABSENT and patterns and not silent:
             self._no_response(expectation, said)
             return
         row = next((row for row in expectation.rows if self.applies(row.when, said)), None)
@@ -169,8 +169,8 @@ class Judge:
             expectation.requirement,
             sentence,
             expected=row.expected or ("another answer" if good is ABSENT else render(good, self.values)),
-            actual=shown(call) if call is not None else "silence",
-            frames=said.proof or (call.proof if call is not None else self._frames(said.start)),
+            actual=self._shown(said, response),
+            frames=said.proof or proof or (call.proof if call is not None else self._frames(said.start)),
             ceiling=_softer(row.severity, expectation.severity),
         )
 
@@ -195,33 +195,44 @@ class Judge:
         self._broke(expectation, "an answer", actual, call.proof if call is not None else self._frames(said.start))
 
     def _alive(self, expectation: Expectation, said: Said) -> None:
+        if self._lives():
+            self.ledger.held(expectation.requirement)
+        else:
+            self._broke(expectation, "the server still answers", self._why_dead(), self._frames(said.start))
+
+    def _lives(self) -> bool:
+        """Whether the server still answers. Raises Stop if only one request was lost, which is told elsewhere."""
         sentinel = self.session.hear_out()
         if sentinel is not None and sentinel.answers:
-            self.ledger.held(expectation.requirement)
-            return
-        if sentinel is not None:
-            sentinel.excused = True
-        actual = self._why_over() if self.session.ended else (sentinel.lost if sentinel else "no answer")
-        self._broke(expectation, "the server still answers", actual, self._frames(said.start))
+            return True
+        again = self.session.hear_out()
+        if again is not None and again.answers:
+            raise Stop(UNANSWERED, blocked=True)
+        for lost in (sentinel, again):
+            if lost is not None:
+                lost.excused = True  # silence is told here, with its cause
+        return False
 
     def _silence(self, expectation: Expectation, said: Said) -> None:
         sentinel = self.session.hear_out()
-        key = sentinel.sent.number if sentinel else self.session.position
-        closing = {answer.number for answer in said.closing.answers} if said.closing else set()
+        # What answers another message, late perhaps, does not answer this one; what HTTP refuses is no response.
+        own = {call.sent.number for call in said.calls}
+        others = {str(call.id) for call in self.session.calls.values() if call.sent.number not in own}
         responses = [
             frame
             for frame in self._heard(said.start)
             if isinstance(frame.message, dict)
             and "method" not in frame.message
-            and frame.number not in closing
-            and (sentinel is None or frame.number not in {answer.number for answer in sentinel.answers})
-            and (frame.number < key or frame.message.get("id") != (sentinel.id if sentinel else None))
+            and str(frame.message.get("id")) not in others
+            and not (frame.channel == "body" and (frame.status or 200) >= 400)
         ]
         if responses:
             actual = encode(responses[0].message).decode("utf-8", "replace")[:300]
             self._broke(expectation, "no response", actual, (*self._ours(said.start)[:1], *responses))
         elif sentinel is not None and not sentinel.answers:
             raise Stop(UNANSWERED, blocked=True)
+        elif self.session.ended is not None and said.step.kind != "close":
+            raise Stop(self._why_over(), blocked=True)
         else:
             self.ledger.held(expectation.requirement)
 
@@ -248,12 +259,34 @@ class Judge:
     def _why_over(self) -> str:
         return self.session.ended.reason if self.session.ended else "the session is closed"
 
+    def _why_dead(self) -> str:
+        return self._why_over() if self.session.ended else "the next request is not answered"
+
+    def _shown(self, said: Said, response: Json) -> str:
+        if response is ABSENT and not self.session.alive:
+            return self._why_over()
+        if said.call is not None and (said.call.answers or response is ABSENT):
+            return shown(said.call)
+        return "silence" if response is ABSENT else encode(response).decode("utf-8", "replace")[:300]
+
+    def _answer(self, said: Said) -> tuple[Json, tuple[Frame, ...]]:
+        """The response to a step and the frames that show it; ABSENT and none if there was none."""
+        call = said.call
+        if call is not None and call.answers:
+            return call.response, call.proof
+        if call is None or said.step.kind in ("raw", "http"):  # the answer may well lack an id
+            stray = self._stray(said.start)
+            if stray is not None:
+                return stray.message, (*self._ours(said.start)[:1], stray)
+        return ABSENT, ()
+
     def _stray(self, start: int) -> Frame | None:
         """The response to a frame that is no request as far as we can tell: one with the id of no other."""
+        others = {str(call.id) for call in self.session.calls.values()}
         for frame in self._heard(start):
             message = frame.message
             response = isinstance(message, dict) and bool(message.keys() & {"result", "error"})
-            if response and id_key(message.get("id")) not in self.session.calls:
+            if response and str(message.get("id")) not in others:
                 return frame
         return None
 

@@ -30,6 +30,8 @@ def play(case: Case, bench: Bench, probes: Mapping[str, Probe]) -> None:
         bench.ledger.inconclusive(requirement, player.values.told(why))
 
 
+AT_ONCE = 0.05
+"""Seconds in which an answer that comes at once has come over stdio, before the sentinel is sent."""
 _BRACES = re.compile(r"\{([^{}]+)\}")
 """Within a path: the name of a value that is a part of it."""
 
@@ -110,7 +112,7 @@ class _Player:
                 self._together(step.steps)
             else:
                 self.all(step.steps)
-            if not self.session.alive:
+            if not self.session.alive or self.session.deaf:
                 break
         if step.each is not None:
             self.values, self.proofs = Values(known[0]), known[1]
@@ -172,13 +174,27 @@ class _Player:
         elif step.kind == "http":
             if session.transport.name != "http":
                 raise Unavailable("the step speaks HTTP, the session does not")
-            calls = session.raw(_bytes(step.raw, step.raw64), headers=step.headers)
-            session.wait(*calls)
-            return Said(step, start, tuple(calls))
+            return self._bytes(step)
         else:
-            calls = session.raw(_bytes(step.raw, step.raw64), headers=step.headers)
-            return Said(step, start, tuple(calls), closing=session.hear_out())
+            session.hear_out()  # what answers an earlier message is no answer to this one
+            said = self._bytes(step)
+            session.hear_out()
+            return said
         return Said(step, start)
+
+    def _bytes(self, step: Step) -> Said:
+        """Send a frame as it is, and give it the time in which an answer comes."""
+        session = self.session
+        start = session.position
+        data = base64.b64decode(step.raw64) if step.raw64 else step.raw.encode("utf-8", "surrogatepass")
+        calls = session.raw(data, headers=step.headers)
+        if session.transport.name == "stdio":
+            session.listen(AT_ONCE)
+        elif calls:
+            session.wait(*calls)
+        else:
+            session.await_exchange(next(session.since(start)).exchange, session.limits.answer)
+        return Said(step, start, tuple(calls))
 
     def _request(self, step: Step, wait: bool) -> Call:
         session = self.session
@@ -258,7 +274,3 @@ class _Player:
             self.values[name] = value
             self.proofs[name] = said.proof or (call.proof if call is not None else ())
         return missing
-
-
-def _bytes(text: str, encoded: str) -> bytes:
-    return base64.b64decode(encoded) if encoded else text.encode("utf-8", "surrogatepass")

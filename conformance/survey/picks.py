@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from conformance.model import Json
 from conformance.revisions import STATELESS
+from conformance.survey.completions import completions, completions_or_none_such
 from conformance.survey.survey import LISTS, MAX_CALLS, TASKS, Survey, Unavailable, required_of, task_support
 
 KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 """List → the member that identifies an item."""
+
+NO_SUCH_URI = "mcp-conform://no-such-resource/7f3a"
 
 
 def _may_be_called(survey: Survey) -> Sequence[Json]:
@@ -110,6 +114,25 @@ def _listed_uris(survey: Survey) -> list[Json]:
     return _some(listed, "the server lists no resource")
 
 
+def catch_all(survey: Survey) -> str:
+    """The template that may match any URI at all, "" if there is none."""
+    for template in survey.templates:
+        pattern = str(template.get("uriTemplate"))
+        if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", pattern) or pattern.startswith("mcp-conform:"):
+            return pattern
+    return ""
+
+
+def _unknown_resources(survey: Survey) -> list[Json]:
+    if template := catch_all(survey):
+        raise Unavailable(f"the template {template!r} may match any URI")
+    return [{"uri": NO_SUCH_URI, "long-uri": "mcp-conform://" + "x" * 4096}]
+
+
+def _any_uris(survey: Survey) -> list[Json]:
+    return [item["uri"] for item in survey.resources if isinstance(item.get("uri"), str)] or [NO_SUCH_URI]
+
+
 def _prompts(survey: Survey) -> list[Json]:
     prompts = sorted(survey.named_prompts, key=lambda prompt: len(required_of(prompt)))
     found = [{"name": prompt.get("name"), "arguments": survey.prompt_arguments(prompt)} for prompt in prompts]
@@ -121,15 +144,14 @@ def _strict_prompts(survey: Survey) -> list[Json]:
     return _some(found, "no prompt has a required argument")
 
 
-def _completions(survey: Survey) -> list[Json]:
-    found = []
-    for prompt in survey.named_prompts:
-        listed = prompt.get("arguments")
-        for argument in listed if isinstance(listed, list) else []:
-            if isinstance(argument, dict) and isinstance(argument.get("name"), str):
-                reference = {"type": "ref/prompt", "name": prompt.get("name")}
-                found.append({"ref": reference, "argument": {"name": argument["name"], "value": ""}})
+def _prompt_completions(survey: Survey) -> list[Json]:
+    of_prompts = [each for each in completions(survey) if each["ref"]["type"] == "ref/prompt"]
+    found = [{name: each[name] for name in ("ref", "argument")} for each in of_prompts]
     return _some(found, "no prompt has an argument to complete")
+
+
+def _completions(survey: Survey) -> list[Json]:
+    return _some(completions(survey), "the server lists no prompt with an argument and no template with a variable")
 
 
 def declared_lists(survey: Survey) -> Iterator[tuple[str, str]]:
@@ -182,9 +204,13 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "tool-name": _tool_names,
     "resource-uri": _resource_uris,
     "listed-resource-uri": _listed_uris,
+    "listed-or-unknown-resource-uri": _any_uris,
+    "unknown-resource": _unknown_resources,
     "prompt-get": _prompts,
     "prompt-get-lacking-a-required-argument": _strict_prompts,
-    "completion-of-prompt-argument": _completions,
+    "completion-of-prompt-argument": _prompt_completions,
+    "completion": _completions,
+    "listed-or-unknown-completion": completions_or_none_such,
     "declared-list": _lists,
     "paged-list": _paged_lists,
     "stateless-method": _stateless_methods,

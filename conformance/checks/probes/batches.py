@@ -21,7 +21,10 @@ NOTE: Json = {
 
 @probe("jsonrpc.batches", ACCEPTED, AS_ARRAY, EMPTY, UNANSWERED_BATCH)
 def batches(bench: Bench) -> None:
-    """Two requests; two requests and a notification; notifications only; nothing."""
+    """Two requests; two requests and a notification; notifications only; nothing.
+
+    Whether answers come as an array shows in the frames and not in the messages, and a busy server is given its time.
+    """
     alone = _accepted(bench, _pings("ab"), "a batch of two requests is not answered")
     if alone is None:
         for requirement in (AS_ARRAY, EMPTY, UNANSWERED_BATCH):

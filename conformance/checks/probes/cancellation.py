@@ -9,20 +9,16 @@ from conformance.checks.probes.outcome import UNANSWERED, shown, stray
 from conformance.model import Frame, Json, Severity
 from conformance.session.messages import encode
 from conformance.session.session import Call
-from conformance.survey.survey import LISTS
 
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"
 
 NEVER_ANSWERED = "jsonrpc/notification-never-answered"
 
-IGNORED = "cancellation/invalid-cancellation-ignored"
-LATE = "cancellation/late-cancellation-harmless"
 LATE_RESPONSE = "cancellation/late-response-ignored"
 SILENT = "cancellation/no-response-after-cancel"
 STOPS = "cancellation/stops-processing"
 
-RACES = 10
 TRIES = 3
 """How often a cancelled call must go on before that is told: a cancellation may always come too late."""
 
@@ -68,54 +64,6 @@ def _survived(bench: Bench, requirement: str, what: str, told: Frame) -> bool:
 
 def _refused_by_http(frame: Frame) -> bool:
     return frame.channel == "body" and (frame.status or 200) >= 400
-
-
-@probe("cancellation.late", LATE)
-def late(bench: Bench) -> None:
-    """Requests that are answered, and requests that are being answered, are cancelled."""
-    session = bench.session
-    method, params = session.era.sentinel(session)
-    lists = [LISTS[name][0] for name in ("tools", "resources", "prompts") if bench.survey.declares(name)]
-    for each, given in [(method, params), *((name, None) for name in lists[:1])]:
-        call = session.request(each, given)
-        if not call.answers:
-            bench.ledger.block(LATE, UNANSWERED)
-            return
-        if not _survived(bench, LATE, "the cancellation of an answered request", _cancel(bench, call.id)):
-            return
-        if len(call.answers) > 1:
-            bench.ledger.block(LATE, UNANSWERED)  # that it is answered twice is the envelope invariant's to tell
-            return
-    for number in range(RACES):
-        call = session.send(lists[0] if lists and number % 2 else method, None if lists and number % 2 else params)
-        told = _cancel(bench, call.id)
-        session.give_up(call)
-        if not _survived(bench, LATE, "the cancellation of a request that was just sent", told):
-            return
-    bench.ledger.held(LATE)
-
-
-@probe("cancellation.invalid", IGNORED)
-def invalid(bench: Bench) -> None:
-    """Cancellations of what never was and what is over, and malformed ones."""
-    session = bench.session
-    method, params = session.era.sentinel(session)
-    done = session.request(method, params)
-    if not done.answers:
-        bench.ledger.block(IGNORED, UNANSWERED)
-        return
-    wrong: list[tuple[str, Json, bool]] = [
-        ("the cancellation of an unknown request", {"requestId": "mcp-conform-no-such-request"}, False),
-        ("the cancellation of an answered request", {"requestId": done.id}, False),
-        ("a cancellation without an id", {}, True),
-        ("a cancellation whose id is an object", {"requestId": {"id": done.id}}, True),
-        ("a cancellation whose id is null", {"requestId": None, "reason": None}, True),
-    ]
-    for what, given, illegal in wrong:
-        told = session.notify(CANCELLED, given, illegal=illegal)
-        if not _survived(bench, IGNORED, what, told):
-            return
-    bench.ledger.held(IGNORED)
 
 
 @probe("cancellation.in-flight", SILENT, STOPS)

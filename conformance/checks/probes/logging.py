@@ -1,12 +1,12 @@
-"""Probes of the area logging: the levels, and what a level keeps back."""
+"""The probe of the area logging: what a level keeps back."""
 
 from __future__ import annotations
 
 from conformance.checks.probes import Bench, probe
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.observed import Seen, levels_of, seen
-from conformance.checks.probes.outcome import INVALID_PARAMS, answered, expect_refusal, shown
-from conformance.model import Json, Severity
+from conformance.checks.probes.outcome import answered
+from conformance.model import Json
 from conformance.session.eras.stateless import META
 from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
@@ -18,38 +18,7 @@ THRESHOLD = "error"
 LOWER = LEVELS[LEVELS.index(THRESHOLD) + 1 :]
 
 FILTER = "logging/level-filter"
-INVALID = "logging/invalid-level-refused"
 SET = "logging/set-level-answered"
-
-
-@probe("logging.levels", SET, INVALID, illegal=True)
-def levels(bench: Bench) -> None:
-    """Each level that there is, one that there is not, and the most talkative one again."""
-    for level in LEVELS:
-        if not _set(bench, level):
-            bench.ledger.block(INVALID, SET)
-            return
-    wrong = bench.session.request("logging/setLevel", {"level": "verbose"}, illegal=True)
-    expect_refusal(bench, INVALID, wrong, codes=(INVALID_PARAMS,), soft=Severity.WARNING)
-    if wrong.error is None and bench.session.alive:
-        _set(bench, LEVELS[-1])
-
-
-def _set(bench: Bench, level: str) -> bool:
-    call = _level(bench, level)
-    if not answered(bench, call, SET):
-        return False
-    if isinstance(call.result, dict):
-        bench.ledger.held(SET)
-        return True
-    bench.ledger.broke(
-        SET,
-        "a level is refused although logging is declared",
-        expected="an empty result",
-        actual=shown(call),
-        frames=call.proof,
-    )
-    return False
 
 
 @probe("logging.filter", FILTER)

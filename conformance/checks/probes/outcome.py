@@ -108,14 +108,6 @@ def stray(frame: Frame, sentinel: Call) -> bool:
     return bool(str(message.get("id")) != str(sentinel.id)) and all(frame.number != a.number for a in sentinel.answers)
 
 
-def answers_frame(frame: Frame, sentinel: Call, *ids: Json) -> bool:
-    """Whether a response can only be meant for a frame without a legible id, or with one of `ids`."""
-    if not stray(frame, sentinel) or not frame.message.keys() & {"result", "error"}:
-        return False
-    identifier = frame.message.get("id")
-    return identifier is None or str(identifier) in map(str, ids)
-
-
 def expect_refusal(bench: Bench, requirement: str, call: Call, *, codes: tuple[int, ...], soft: Severity) -> None:
     """`call` must be refused: success breaks `requirement`, and so does a code not in `codes`, at most as `soft`."""
     if not answered(bench, call, requirement):

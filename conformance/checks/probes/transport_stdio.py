@@ -11,7 +11,7 @@ CHUNKS = "transport-stdio/reads-lines-however-chunked"
 
 @probe("transport-stdio.chunks", CHUNKS)
 def chunks(bench: Bench) -> None:
-    """Two messages in one write; one message in two writes, cut inside a character."""
+    """Two messages in one write; one message in two writes, cut inside a character: a case has no pieces of frames."""
     session = bench.session
     first, second = _request(session), _request(session)
     calls = _written(session, [first, second], [encode(first) + b"\n" + encode(second) + b"\n"])
