@@ -257,6 +257,7 @@ def test_the_cases_of_the_suite_are_well_formed() -> None:
         ("{name: none}", "{$pick: tool-call, a: 1}", 7, "$pick takes a name and stands alone"),
         ("{name: none}", "{$saved: [x]}", 7, "$saved takes a name and stands alone"),
         ("{name: none}", "{a: {$saved: x}}", 7, "nothing was saved as 'x' before"),
+        ("{name: none}", "{a: $x.y}", 7, "nothing was saved as 'x' before"),
         ("{name: none}", "{a: {$saved: x}}\n        save: {x: result}", 7, "nothing was saved as 'x' before"),
         ("{name: none}", "{}\n        save: {x: a..b}", 8, "cases.0.steps.0.save.x"),
         ("{name: none}", "{}\n        headers: {a: $x}", 8, "nothing was saved as 'x' before"),
@@ -340,6 +341,12 @@ def test_a_wrong_step_is_refused_with_its_line(tmp_path: Path, steps: str, line:
     said = complaint(tmp_path, f"  - {{id: bare, title: A bare case, steps: {steps}}}\n")
     assert said.startswith(f"tools.yaml:{line}: "), said
     assert what in said
+
+
+def test_a_reference_within_a_text_that_is_sent_is_refused(tmp_path: Path) -> None:
+    text = SMALL.replace("    steps:", "    each: {x: [1]}\n    steps:").replace("{name: none}", "{name: no-$x}")
+    assert "a reference stands alone in what is sent: 'no-$x'" in complaint(tmp_path, text)
+    assert loaded(tmp_path, text.replace("no-$x", "no-$y"))
 
 
 def test_names_of_headers_are_in_lower_case(tmp_path: Path) -> None:

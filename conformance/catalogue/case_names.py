@@ -114,6 +114,8 @@ class Names:
 
     def check_filled(self, value: Json, place: Place, saved: set[str]) -> None:
         """Check `$pick` and `$saved` in what is sent."""
+        if isinstance(value, str) and any(root(path) in saved for path in named_in(value)):
+            raise self.error(place, f"a reference stands alone in what is sent: {value!r} is sent as it is")
         if isinstance(value, list):
             for i, element in enumerate(value):
                 self.check_filled(element, (*place, i), saved)
