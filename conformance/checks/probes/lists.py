@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.catalogue.patterns import shorten
 from conformance.checks.probes import Bench
-from conformance.checks.probes.outcome import answered, asked_again, shown
-from conformance.model import Frame, Json, Severity
+from conformance.checks.probes.outcome import answered, asked_again
+from conformance.model import Frame, Json
 from conformance.session.session import Call, Session, encode
 from conformance.survey.picks import KEYS
 from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, read_no_further, size_of
@@ -71,34 +69,6 @@ def walk(session: Session, name: str) -> Walk:
             break
     found.cut = read_no_further(name, len(found.pages), size)
     return found
-
-
-def judge_uniqueness(bench: Bench, name: str, requirement: str) -> None:
-    """No two items of the list may have the same name or URI; a duplicate must show in two walks."""
-    keys = [item.get(KEYS[name]) for item in getattr(bench.survey, name)]
-    if len(keys) < 2:
-        bench.ledger.inconclusive(requirement, f"the server lists fewer than two {name}")
-        return
-    if len(set(map(str, keys))) == len(keys):
-        bench.ledger.held(requirement)
-        return
-    walks = [walk(bench.session, name) for _ in range(2)]
-    twice = [set(_repeated(each.keys(name))) for each in walks]
-    both = sorted(twice[0] & twice[1])
-    if not both:
-        bench.ledger.held(requirement)
-        return
-    bench.ledger.broke(
-        requirement,
-        f"the list of {name} has the same {KEYS[name]} more than once",
-        expected=f"each {KEYS[name]} once",
-        actual=", ".join(map(repr, both[:5])),
-        frames=[frame for call in walks[0].pages for frame in call.proof],
-    )
-
-
-def _repeated(keys: list[str]) -> Iterator[str]:
-    return (key for key, count in Counter(keys).items() if count > 1)
 
 
 def judge_independence(bench: Bench, name: str, connections: list[Session]) -> None:
@@ -224,20 +194,3 @@ def _misnamed(kind: str, heard: list[Frame]) -> list[Frame]:
 
 def _instead(misnamed: list[Frame]) -> str:
     return f"{misnamed[0].message['method'][:100]}, which is no method" if misnamed else "silence"
-
-
-def judge_listing(bench: Bench, call: Call, requirement: str, ceiling: Severity | None = None) -> None:
-    """A list method of a declared feature must bring a result."""
-    if not answered(bench, call, requirement):
-        return
-    if call.error is None:
-        bench.ledger.held(requirement)
-        return
-    bench.ledger.broke(
-        requirement,
-        f"{call.method} is refused",
-        expected="a result",
-        actual=shown(call),
-        frames=call.proof,
-        ceiling=ceiling,
-    )
