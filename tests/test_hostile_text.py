@@ -280,8 +280,10 @@ def test_differences_of_snapshots_are_told_without_control_characters(run: Done,
 
 
 def test_a_bug_of_ours_that_quotes_a_server_is_told_without_control_characters() -> None:
-    script = "from conformance import __main__, cli\ndef fail(**_): raise RuntimeError(TEXT)\n"
-    script += "cli.app.main = fail\n__main__.main()\n"
+    script = (
+        "from conformance import __main__\nfrom conformance.cli import main\ndef fail(**_): raise RuntimeError(TEXT)\n"
+    )
+    script += "main.app.main = fail\n__main__.main()\n"
     words = [sys.executable, "-c", f"TEXT = {hostile_text.ALL!r}\n{script}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert done.returncode == 3

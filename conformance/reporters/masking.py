@@ -25,7 +25,7 @@ SPOKEN: Mapping[type, frozenset[str]] = {
         Frame: "data headers",
         Requirement: "",
         Report: "target runs notes problem problems",
-        Survey: "capabilities tools resources templates prompts",
+        Survey: "capabilities tools resources templates prompts versions",
         events.Started: "target",
         events.Noted: "text",
         events.NotTested: "why",

@@ -24,15 +24,24 @@ done
 for name in $all; do
     kill -s KILL -- "$name"
 done
-for round in 1 2 3 4 5; do
+looks=2
+[ "$all" = ' ' ] && looks=1
+for round in 1 2 3 4 5 6; do
     files=$(grep -slaF -- "$0" /proc/[0-9]*/environ)
-    [ "$files" ] || break
+    if [ ! "$files" ]; then
+        looks=$((looks - 1))
+        [ $looks -gt 0 ] || break
+        sleep 1
+    fi
     for file in $files; do
         read -r line <"${file%environ}stat" && line=${line##*) } && set -- $line && kill -s KILL -- "-$3"
     done
 done
 """
-"""Kills what it was told to guard and not to leave, and on Linux the groups of all that has `$0` in its environment."""
+"""Kills what it was told to guard and not to leave, and on Linux the groups of all that has `$0` in its environment.
+
+Unless we have taken leave of everything it looks a second time: what we were just starting had no environment yet.
+"""
 
 
 class Watchdog:
