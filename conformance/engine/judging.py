@@ -10,7 +10,7 @@ from conformance.catalogue.patterns import ABSENT, match, render
 from conformance.catalogue.references import Values, root
 from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import UNANSWERED, shown, unanswered
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json
 from conformance.revisions import holds
 from conformance.session.session import Call, Session, encode
 
@@ -171,7 +171,7 @@ class Judge:
             expected=row.expected or ("another answer" if good is ABSENT else render(good, self.values)),
             actual=self._shown(said, response),
             frames=said.proof or proof or (call.proof if call is not None else self._frames(said.start)),
-            ceiling=_softer(row.severity, expectation.severity),
+            ceiling=row.severity or expectation.severity,
         )
 
     def _saved(self, expectation: Expectation) -> None:
@@ -304,7 +304,3 @@ class Judge:
         if call is not None and call.head is not None:
             return call.head
         return next((frame for frame in self._heard(said.start) if frame.channel == "head"), None)
-
-
-def _softer(one: Severity | None, other: Severity | None) -> Severity | None:
-    return one if one is not None else other

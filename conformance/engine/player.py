@@ -157,7 +157,8 @@ class _Player:
         if not session.alive:
             raise Stop(session.ended.reason if session.ended else "the session is closed", blocked=True)
         start = session.position
-        step = replace(step, headers={name: str(self._filled(value)) for name, value in step.headers.items()})
+        if step.headers:
+            step = replace(step, headers={name: str(self._filled(value)) for name, value in step.headers.items()})
         if step.kind == "request":
             return Said(step, start, (self._request(step, wait and step.wait),))
         if step.kind == "notify":

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from conformance.model import Json
 from conformance.revisions import STATELESS
 from conformance.survey.completions import completions, completions_or_none_such
-from conformance.survey.survey import LISTS, MAX_CALLS, TASKS, Survey, Unavailable, required_of, task_support
+from conformance.survey.survey import (
+    LISTS,
+    MAX_CALLS,
+    TASKS,
+    Survey,
+    Unavailable,
+    capability_of,
+    required_of,
+    task_support,
+)
 
 KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 """List → the member that identifies an item."""
@@ -154,14 +163,6 @@ def _completions(survey: Survey) -> list[Json]:
     return _some(completions(survey), "the server lists no prompt with an argument and no template with a variable")
 
 
-def declared_lists(survey: Survey) -> Iterator[tuple[str, str]]:
-    """The lists that the server declared, and the capability that each belongs to."""
-    for name in LISTS:
-        capability = "resources" if name == "templates" else name
-        if survey.declares(capability):
-            yield name, capability
-
-
 def _lists(survey: Survey) -> list[Json]:
     pages = dict(survey.pages)
     found = [
@@ -170,10 +171,10 @@ def _lists(survey: Survey) -> list[Json]:
             "method": LISTS[name][0],
             "member": LISTS[name][1],
             "key": KEYS[name],
-            "capability": capability,
+            "capability": capability_of(name),
             "pages": pages.get(name, 0),
         }
-        for name, capability in declared_lists(survey)
+        for name in survey.declared_lists
     ]
     return _some(found, "the server declares no list")
 
@@ -184,7 +185,7 @@ def _paged_lists(survey: Survey) -> list[Json]:
 
 
 def _stateless_methods(survey: Survey) -> list[Json]:
-    return ["server/discover", *(LISTS[name][0] for name, _ in declared_lists(survey))]
+    return ["server/discover", *(LISTS[name][0] for name in survey.declared_lists)]
 
 
 def _modern_versions(survey: Survey) -> list[Json]:

@@ -36,6 +36,11 @@ LISTS = {
 """Name of the list → its method and the member of the result that holds the items."""
 
 
+def capability_of(name: str) -> str:
+    """The capability that a list belongs to."""
+    return "resources" if name == "templates" else name
+
+
 CallMode = Literal["none", "safe", "all"]
 
 
@@ -135,6 +140,11 @@ class Survey:
         return place is not False and place is not None
 
     @property
+    def declared_lists(self) -> list[str]:
+        """The names of the lists that the server declared."""
+        return [name for name in LISTS if self.declares(capability_of(name))]
+
+    @property
     def header_arguments(self) -> dict[str, dict[str, str]]:
         """Tool → argument → the name that `x-mcp-header` gives it, for those that are mirrored in HTTP headers."""
         marked: dict[str, dict[str, str]] = {}
@@ -230,9 +240,8 @@ def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
     pages: list[tuple[str, int]] = []
     unread: list[str] = []
     cut: list[str] = []
-    for name, (method, member) in LISTS.items():
-        if not survey.declares("resources" if name == "templates" else name):
-            continue
+    for name in survey.declared_lists:
+        method, member = LISTS[name]
         items: list[Json] = []
         count = size = 0
         whole = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from conformance.checks.probes import Bench, probe
 from conformance.checks.probes.calls import callable_tools
-from conformance.checks.probes.lists import declared
 from conformance.checks.probes.observed import slow_call
 from conformance.survey.survey import LISTS
 
@@ -20,7 +19,7 @@ def in_flight(bench: Bench) -> None:
     next(callable_tools(bench))
     session = bench.session
     calls = [session.send("tools/call", slow_call(bench).params)]
-    calls += [session.send(LISTS[name][0]) for name in declared(bench)]
+    calls += [session.send(LISTS[name][0]) for name in bench.survey.declared_lists]
     calls.append(session.send(*session.era.sentinel(session)))
     session.wait(*calls)
     session.hear_out()

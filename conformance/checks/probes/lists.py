@@ -10,17 +10,7 @@ from conformance.checks.probes.outcome import answered, asked_again
 from conformance.model import Frame, Json
 from conformance.session.session import Call, Session, encode
 from conformance.survey.picks import KEYS
-from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, read_no_further, size_of
-
-
-def capability(name: str) -> str:
-    """The capability that a list belongs to."""
-    return "resources" if name == "templates" else name
-
-
-def declared(bench: Bench) -> list[str]:
-    """The lists that the server declared."""
-    return [name for name in LISTS if bench.survey.declares(capability(name))]
+from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, capability_of, read_no_further, size_of
 
 
 @dataclass(slots=True)
@@ -108,7 +98,11 @@ class Watch:
 
 def look(bench: Bench, uris: list[str]) -> Watch:
     """The lists that the server announces changes of, and what `uris` hold."""
-    lists = {name: sorted(walk(bench.session, name).keys(name)) for name in declared(bench) if announces(bench, name)}
+    lists = {
+        name: sorted(walk(bench.session, name).keys(name))
+        for name in bench.survey.declared_lists
+        if announces(bench, name)
+    }
     contents = {}
     for uri in uris:
         if not asked_again(bench, "resources/read", {"uri": uri}):
@@ -121,7 +115,7 @@ def look(bench: Bench, uris: list[str]) -> Watch:
 
 def announces(bench: Bench, name: str) -> bool:
     """Whether the server declared to announce changes of the list."""
-    return bench.survey.declares(f"{capability(name)}.listChanged")
+    return bench.survey.declares(f"{capability_of(name)}.listChanged")
 
 
 def hears_announcements(session: Session) -> bool:
@@ -147,7 +141,7 @@ def judge_announcements(bench: Bench, before: Watch, after: Watch, start: int, p
     """Each list that changed needs a notification since frame `start`."""
     heard = [f for f in bench.session.since(start) if f.origin == "target" and isinstance(f.message, dict)]
     for name in before.lists:
-        kind = capability(name)
+        kind = capability_of(name)
         requirement = f"{kind}/list-change-announced"
         if before.lists[name] == after.lists.get(name):
             bench.ledger.inconclusive(requirement, f"no tool that was called changed the list of {name}")
