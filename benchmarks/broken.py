@@ -57,12 +57,17 @@ def _of_fault(row: Row) -> Play:
 
 def _chosen(given: argparse.Namespace) -> Iterator[Play]:
     """The runs, that against a sound server first."""
-    if given.faults:
+    if given.only == "faults":
         yield Play("sound", ["--server", shlex.join([sys.executable, "-m", "conformance.reference"])], (0,))
+    else:
+        yield from _servers(given)
+    if given.only != "servers":
         for row in faults():
             if _matches(given.targets, row["name"], row["area"]):
                 yield _of_fault(row)
-        return
+
+
+def _servers(given: argparse.Namespace) -> Iterator[Play]:
     for target in _in_turns() if given.mixed else load().values():
         if target.name == "sound" or _matches(given.targets, target.name, target.kind):
             if given.short and target.variation:
@@ -128,7 +133,8 @@ def _compared(old: dict[str, Any], rows: list[Row], bound: float) -> list[str]:
 def main() -> int:
     """Print the table; 1 if anything is wrong with any run."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--faults", action="store_true", help="the faults of the reference server instead")
+    what = "only the bad servers, or only the faults of the reference server"
+    parser.add_argument("--only", choices=("servers", "faults"), help=what)
     parser.add_argument("--targets", action="append", default=[], metavar="PATTERN", help="only these names or kinds")
     parser.add_argument("--short", action="store_true", help="leave out what is much like another target")
     parser.add_argument("--mixed", action="store_true", help="the kinds in turns, so that a part of a run is a sample")
