@@ -209,11 +209,11 @@ def test_what_has_not_returned_yet_is_asked_by_one_session_at_a_time(threads: li
     features, slow, one = Features(), {"name": "slow"}, object()
     assert features.admit("tools/call", slow, one, waited=False)
     assert features.admit("tools/call", slow, one, waited=False)
-    assert features.spares("tools/call", slow, illegal=False)
+    assert features.spares([("tools/call", slow)], illegal=False)
     assert not admitted(features, threads[0], slow)
     assert admitted(features, threads[0], slow, waited=True)
     features.returned(call("slow"))
-    assert not features.spares("tools/call", slow, illegal=False)
+    assert not features.spares([("tools/call", slow)], illegal=False)
     assert admitted(features, threads[1], slow)
 
 
@@ -239,3 +239,12 @@ def test_who_asks_to_be_told_of_progress_waits_only_for_one_who_does_so_too(thre
 )
 def test_what_a_request_asks_for_has_a_name_for_people(method: str, params: Json, expected: str) -> None:
     assert named(method, params) == expected
+
+
+def test_an_example_may_ask_twice_for_what_has_not_returned_yet() -> None:
+    features = Features()
+    twice = [("resources/read", {"uri": "test://text"})] * 2
+    assert not features.spares(twice, illegal=False)
+    assert features.spares(twice, illegal=False), "what comes of the first example is not known yet"
+    features.landed()
+    assert not features.spares(twice, illegal=False)

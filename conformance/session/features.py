@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable
 
 from conformance.model import Frame, Json
 from conformance.session.messages import Call, Unavailable
@@ -107,21 +108,22 @@ class Features:
         """Whether it did not return when it was asked before, however that was."""
         return any(feature == feature_of(method, params) for feature, _ in self._silent)
 
-    def spares(self, method: str, params: Json, illegal: bool) -> bool:
-        """Whether a generated frame is not to ask for that: it hangs, or it was tried so and has not returned yet."""
-        feature = feature_of(method, params)
+    def spares(self, requests: Iterable[tuple[str, Json]], illegal: bool) -> bool:
+        """Whether a generated example is not to make these requests (method, params).
+
+        That is so if one asks for what hangs, or for what was tried so by another example and has not returned yet.
+        """
         with self._lock:
-            if feature is None or feature in self._returned:
-                return False
-            if self._avoided(feature, False):
+            asked = {feature_of(method, params) for method, params in requests} - self._returned
+            unknown = [feature for feature in asked if feature is not None]
+            if any(self._avoided(feature, False) for feature in unknown):
                 return True
             if illegal:
                 return False
-            asked_for = (feature, False) in self._asking or (feature, True) in self._asking
-            if asked_for or feature in self._flying or self._tried[feature] >= TRIES:
+            if any(self._open(feature) or self._tried[feature] >= TRIES for feature in unknown):
                 return True
-            self._tried[feature] += 1
-            self._flying.add(feature)
+            self._tried.update(unknown)
+            self._flying.update(unknown)
             return False
 
     @property
@@ -195,6 +197,10 @@ class Features:
             self._asking.clear()
 
     # -- inside, with the lock held
+
+    def _open(self, feature: Feature) -> bool:
+        """Whether it was asked for, and what comes of it is not known yet."""
+        return feature in self._flying or (feature, False) in self._asking or (feature, True) in self._asking
 
     def _avoided(self, feature: Feature, talkative: bool) -> str:
         seconds = self._silent.get((feature, True), None if talkative else self._silent.get((feature, False)))

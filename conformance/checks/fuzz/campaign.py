@@ -121,6 +121,8 @@ class _Player:
                 self._take_up()
                 if not self._send(last=True) or self._late():
                     return
+            if self._later:
+                self.note = f"{len(self._later)} frames left out: they ask for what has not returned so far"
         except GIVEN_UP as reason:
             self.note = f"{reason}, so no more frames were sent"
         finally:
@@ -162,14 +164,10 @@ class _Player:
 
     def _spared(self, example: Example) -> bool:
         """Whether it asks for a tool or the like that does not return."""
-        spares = self.partner.session.patience.features.spares
         lines = example.lines(range(example.numbers)) if example.script else [example.data]
         messages = [parse(line)[0] for line in lines]
-        return any(
-            spares(str(message.get("method")), message.get("params"), example.illegal)
-            for message in messages
-            if isinstance(message, dict)
-        )
+        requests = [(str(each.get("method")), each.get("params")) for each in messages if isinstance(each, dict)]
+        return self.partner.session.patience.features.spares(requests, example.illegal)
 
     def _late(self) -> bool:
         if over := self.partner.session.patience.over:
