@@ -239,6 +239,18 @@ def test_a_death_among_generated_frames_that_no_frame_shows_again_is_flaky(tmp_p
     assert said.reason("jsonrpc/parse-error-code").startswith("flaky, in 1 of 6 tries: of ")
 
 
+# -- what is large
+
+
+def test_a_text_of_more_than_a_megabyte_hinders_nothing(tmp_path: Path) -> None:
+    generated = ("--only", "fuzz/conversation", "--only", "fuzz/unknown-methods", "--fuzz", "150")
+    said = run(tmp_path, "large-text", "--revision", "2025-11-25", *generated)
+    assert (said.status, said.grave) == (0, {}), said.printed
+    (ran,) = said.report["runs"]
+    told = [(each["frames"] - each["planned"], each.get("note", "")) for each in ran["campaigns"]]
+    assert told == [(0, ""), (0, "")]
+
+
 # -- what a JSON parser may refuse
 
 

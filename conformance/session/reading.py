@@ -10,6 +10,8 @@ from conformance.session.messages import MOST_PARTS, Counted, beyond_us, parse
 
 HUGE = 1024 * 1024
 """Bytes from which on messages are dealt with one at a time: what is made of each meanwhile takes much more."""
+WORTH_COUNTING = MESSAGES.most // 16
+"""Bytes of our memory from which on it is worth the time to tell values from what looks like them within texts."""
 PATIENCE = 0.25
 """Seconds to wait until other sessions have let go of what they have read."""
 
@@ -40,10 +42,10 @@ def read(data: bytes, omitted: int = 0) -> tuple[Json, bool, str]:
     if parts > MOST_PARTS and (parts := exact_parts_of(data)) > MOST_PARTS:
         return None, False, TOO_MANY if looks_like_json(data) else ""
     size = _size(data, parts)
-    if not MESSAGES.take(size):  # then it is worth a second look
+    if size > WORTH_COUNTING:
         size = _size(data, exact_parts_of(data))
-        if not MESSAGES.take(size, PATIENCE):
-            return None, False, TOO_MUCH if looks_like_json(data) else ""
+    if not MESSAGES.take(size, PATIENCE):
+        return None, False, TOO_MUCH if looks_like_json(data) else ""
     if len(data) < HUGE:
         return _counted(data, size)
     with ONE_AT_A_TIME:

@@ -15,6 +15,8 @@ from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, pars
 from conformance.session.patience import COUNTED, NotWaitedFor, Patience
 
 PARSE_ERROR = -32700
+LONGEST_NAME = 200
+"""Characters of a method, which may be made up, that are named."""
 AT_LEAST = 20
 """Notifications that are kept for each request, however many came before."""
 MOST_ANSWERS = 10
@@ -64,10 +66,13 @@ class Requests:
 
     def forget(self, calls: Iterable[Call]) -> None:
         """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
+        forgotten = set()
         for call in calls:
             self.calls.pop(id_key(call.id), None)
             self.waiting.pop(id_key(call.id), None)
             self.by_exchange.pop(call.sent.exchange or 0, None)
+            forgotten.add(id(call.answers))
+        self._large = [answers for answers in self._large if id(answers) not in forgotten]
 
     def answered_by(self, identifier: Json, opening: bool) -> Call | None:
         """The request that a response with this id answers.
@@ -167,7 +172,7 @@ class Requests:
                 why = f"a message that {self.unread.unread}"
             if why and not call.answers:
                 call.unread, call.lost = True, why
-                raise Unread(f"the answer to {call.method} is open: {why}", call=call)
+                raise Unread(f"the answer to {call.method[:LONGEST_NAME]} is open: {why}", call=call)
 
     def count_unasked(self) -> None:
         """A message or a line came that nobody asked for."""

@@ -111,6 +111,31 @@ class Server:
         return True
 
 
+class LargeText(Server):
+    """Has a resource of 1.4 MB with many commas in it."""
+
+    text = "one, two, three " * 88_000
+
+    def greeting(self, params: Message) -> Message:
+        """Resources too."""
+        result = super().greeting(params)
+        result["capabilities"]["resources"] = {}
+        return result
+
+    def answer(self, message: Message) -> Message:
+        """The resource, templates that there are none of."""
+        method, params = message["method"], message.get("params", {})
+        if method == "resources/list":
+            return {"result": {"resources": [{"uri": "test://text", "name": "text"}]}}
+        if method == "resources/templates/list":
+            return {"result": {"resourceTemplates": []}}
+        if method == "resources/read":
+            if params.get("uri") != "test://text":
+                return {"error": {"code": -32002, "message": "Resource not found"}}
+            return {"result": {"contents": [{"uri": "test://text", "text": self.text}]}}
+        return super().answer(message)
+
+
 class InitializeFails(Server):
     """initialize is an error."""
 
@@ -374,6 +399,7 @@ class Limited(Server):
 
 MODES = {
     "correct": Server,
+    "large-text": LargeText,
     "initialize-fails": InitializeFails,
     "old-and-strict": OldAndStrict,
     "initialize-unanswered": InitializeUnanswered,

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
 from conformance.checks.fuzz.ids import whole
@@ -116,13 +116,16 @@ class Partner:
         self._fresh = True
         self._bound()
 
-    def volley(self, examples: Sequence[Example]) -> list[Reply | None]:
-        """Send them together; what came of each. None where trouble leaves that open: `alone` tells."""
+    def volley(self, examples: Sequence[Example]) -> Iterable[Reply | None]:
+        """Send them together; what came of each. None where trouble leaves that open: `alone` tells.
+
+        What cannot be sent together is sent one by one as the replies are taken, so that none has to be kept.
+        """
         self.death = None
         if not self.session.alive:
             self.renew()
         if self.session.transport.name != "stdio" or any(example.script for example in examples):
-            return [self.alone(example) for example in examples]
+            return (self.alone(example) for example in examples)
         replies = self._send(examples, self.patience)
         self.death = replies[-1] if replies[-1].fate == DIED else None
         trouble = any(reply.fate or reply.findings for reply in replies)
