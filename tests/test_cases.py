@@ -51,6 +51,7 @@ class Judge:
 
 
 PROBES = {
+    "resources.observed": Judge(()),
     "tools.walk": Judge(("tools/list-shape", "tools/late")),
     "fuzz.malformed": Judge(("jsonrpc/parse-error-code",)),
 }
@@ -191,6 +192,13 @@ def test_a_case_can_judge_what_its_steps_can_judge(tmp_path: Path) -> None:
 def test_a_probe_judges_all_that_it_was_registered_for_unless_the_case_says_less(tmp_path: Path) -> None:
     (case,) = loaded(tmp_path, "  - {id: walk, title: Walk all of it, steps: [{probe: tools.walk}]}\n")
     assert case.requirements == ("tools/list-shape", "tools/late")
+
+
+def test_what_a_probe_observes_is_judged_by_the_case(tmp_path: Path) -> None:
+    steps = "[{probe: resources.observed, as: one, expect: [{requirement: tools/list-shape, saved: {one.name: x}}]}]"
+    (case,) = loaded(tmp_path, f"  - {{id: seen, title: Something that is seen, steps: {steps}}}\n")
+    (step,) = case.steps
+    assert (step.kind, step.name, case.requirements) == ("probe", "one", ("tools/list-shape",))
 
 
 def test_an_id_that_is_null_is_not_an_id_that_is_left_out(tmp_path: Path) -> None:
@@ -334,7 +342,22 @@ def test_a_wrong_case_is_refused_with_its_line(tmp_path: Path, old: str, new: st
             3,
             "the probe tools.walk does not judge jsonrpc/valid-messages",
         ),
-        ("[{probe: tools.walk, expect: []}]", 3, "'expect' is not known in cases.0.steps.0; allowed are probe, with,"),
+        (
+            "[{probe: tools.walk, expect: [{requirement: tools/list-shape, answered: true}]}]",
+            3,
+            "the probe tools.walk judges by itself: there is nothing to expect",
+        ),
+        (
+            "[{probe: resources.observed, as: one}]",
+            3,
+            "the probe resources.observed makes observations: it needs 'expect'",
+        ),
+        (
+            "[{probe: resources.observed, expect: [{requirement: tools/list-shape, answered: true}]}]",
+            3,
+            "the probe resources.observed makes observations: it needs 'as'",
+        ),
+        ("[{probe: tools.walk, params: {}}]", 3, "'params' is not known in cases.0.steps.0; allowed are probe, with,"),
     ],
 )
 def test_a_wrong_step_is_refused_with_its_line(tmp_path: Path, steps: str, line: int, what: str) -> None:

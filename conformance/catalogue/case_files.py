@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -161,7 +162,7 @@ class _File:
     def _step(self, entry: dict[str, Json], place: Place, saved: set[str]) -> Step:
         when, otherwise = self._when(entry, place, saved)
         if "probe" in entry:
-            return self._probe(entry, place)
+            return replace(self._probe(entry, place, saved), when=when, otherwise=otherwise)
         if "steps" in entry:
             inner = set(saved)
             each = self._each(entry, place, inner)
@@ -216,18 +217,37 @@ class _File:
             judges=tuple(dict.fromkeys(expectation.requirement for expectation in expect)),
         )
 
-    def _probe(self, entry: dict[str, Json], place: Place) -> Step:
+    def _probe(self, entry: dict[str, Json], place: Place, saved: set[str]) -> Step:
         name = entry["probe"]
         if name not in self._known.probes:
             raise self._error((*place, "probe"), f"there is no probe {name!r}{near(name, self._known.probes)}")
         known = self._known.probes[name]
         of_probe = known.requirements
+        if not of_probe:
+            return self._observing(entry, place, saved)
+        if "expect" in entry:
+            raise self._error((*place, "expect"), f"the probe {name} judges by itself: there is nothing to expect")
         judges = tuple(entry.get("requirements", of_probe))
         for i, identifier in enumerate(judges):
             self._names.check_requirement(identifier, (*place, "requirements", i))
             if identifier not in of_probe:
                 raise self._error((*place, "requirements", i), f"the probe {name} does not judge {identifier}")
         return Step("probe", probe=name, settings=entry.get("with", {}), illegal=known.illegal, judges=judges)
+
+    def _observing(self, entry: dict[str, Json], place: Place, saved: set[str]) -> Step:
+        """A probe whose observations are judged here."""
+        name = entry["probe"]
+        for word in ("as", "expect"):
+            if word not in entry:
+                raise self._error((*place, "probe"), f"the probe {name} makes observations: it needs {word!r}")
+        inner = saved | {entry["as"]}
+        expect = tuple(self._expectation(each, (*place, "expect", i), inner) for i, each in enumerate(entry["expect"]))
+        judges = tuple(dict.fromkeys(expectation.requirement for expectation in expect))
+        illegal = self._known.probes[name].illegal
+        settings = entry.get("with", {})
+        return Step(
+            "probe", probe=name, name=entry["as"], settings=settings, illegal=illegal, expect=expect, judges=judges
+        )
 
     def _each(self, entry: dict[str, Json], place: Place, saved: set[str]) -> Each | None:
         if "each" not in entry:

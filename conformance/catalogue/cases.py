@@ -112,7 +112,7 @@ class Each:
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing said to the target, a probe, or steps that belong together. What is said stands in the members that
-    its kind needs.
+    its kind needs. What a probe observes is known by the `name`.
 
     `method` may be `{$saved: name}`. `params` and `id` are ABSENT if the case does not say them; `{$pick: kind}` and
     `{$saved: name}` in `params`, `batch` and `headers` are yet to be replaced. `meta` is false if the era adds
@@ -135,6 +135,7 @@ class Step:
     raw64: str = ""
     batch: tuple[Json, ...] = ()
     probe: str = ""
+    name: str = ""
     settings: Mapping[str, Json] = field(default_factory=dict)
     when: Condition | None = None
     otherwise: Otherwise | None = None

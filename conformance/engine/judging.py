@@ -27,7 +27,8 @@ class Stop(Exception):
 class Said:
     """A step that was taken: the position of its first frame, and its requests.
 
-    Of a list that was read `pages` is what was found, `proof` the frames that show it.
+    Of a list that was read `pages` is what was found. `proof` are the frames that show that, or what a probe observed;
+    `actual` is what a probe says that came.
     """
 
     step: Step
@@ -35,6 +36,7 @@ class Said:
     calls: tuple[Call, ...] = ()
     pages: Json = ABSENT
     proof: tuple[Frame, ...] = ()
+    actual: str = ""
 
     @property
     def call(self) -> Call | None:
@@ -110,7 +112,7 @@ class Judge:
         elif expectation.subject == "judge":
             self._rows(expectation, said)
         elif expectation.subject == "saved":
-            self._saved(expectation)
+            self._saved(expectation, said)
         elif expectation.subject == "notifications":
             self.session.hear_out()
             heard = [f for f in self._heard(said.start) if isinstance(f.message, dict) and "method" in f.message]
@@ -174,13 +176,14 @@ class Judge:
             ceiling=row.severity or expectation.severity,
         )
 
-    def _saved(self, expectation: Expectation) -> None:
+    def _saved(self, expectation: Expectation, said: Said) -> None:
         for path, pattern in expectation.pattern.items():
             mismatch = match(pattern, self.values[path], self.values)
             if mismatch is not None:
                 where = f"{path}.{mismatch.path}" if mismatch.path else path
                 proof = self.proofs.get(root(path), ())
-                self._broke(expectation, render(pattern, self.values), f"{where}: {mismatch.actual}", proof)
+                actual = said.actual or f"{where}: {mismatch.actual}"
+                self._broke(expectation, render(pattern, self.values), actual, proof)
                 return
         self.ledger.held(expectation.requirement)
 
@@ -263,6 +266,8 @@ class Judge:
         return self._why_over() if self.session.ended else "the next request is not answered"
 
     def _shown(self, said: Said, response: Json) -> str:
+        if said.actual:
+            return said.actual
         if response is ABSENT and not self.session.alive:
             return self._why_over()
         if said.call is not None and (said.call.answers or response is ABSENT):

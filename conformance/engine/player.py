@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from conformance.catalogue.cases import Case, Otherwise, Step
+from conformance.catalogue.cases import Case, Otherwise, Outcome, Step
 from conformance.catalogue.patterns import ABSENT
 from conformance.catalogue.references import Values, at
 from conformance.checks.probes import Bench, Probe
@@ -78,8 +78,7 @@ class _Player:
         elif step.kind == "steps":
             self._steps(step)
         elif step.kind == "probe":
-            self.bench.settings = step.settings
-            self.probes[step.probe].run(self.bench)
+            self._observe(step)
         else:
             said = self._say(step)
             if step.kind == "request" and step.wait and not (step.expect or said.calls[0].answers):
@@ -89,6 +88,22 @@ class _Player:
                 self.judge.expectation(expectation, said)
             if missing:
                 raise Stop(missing, blocked=True)
+
+    def _observe(self, step: Step) -> None:
+        """Run a probe, and judge what it observes. Raises Unavailable."""
+        self.bench.settings = step.settings
+        start = self.session.position
+        for seen in self.probes[step.probe].run(self.bench) or ():
+            self.values[step.name] = dict(seen.values)
+            calls = () if seen.call is None else (seen.call,)
+            self.proofs[step.name] = seen.frames or (seen.call.proof if seen.call is not None else ())
+            said = Said(step, start, calls, proof=seen.frames, actual=seen.actual)
+            for expectation in step.expect:
+                try:
+                    self.judge.expectation(expectation, said)
+                except Stop as stop:  # of this observation nothing else follows from that
+                    outcome: Outcome = "blocked" if stop.blocked else "inconclusive"
+                    self.judge.write(expectation.requirement, outcome, str(stop))
 
     def _not_taken(self, step: Step, otherwise: Otherwise | None) -> None:
         for requirement in step.judges if otherwise is not None else ():

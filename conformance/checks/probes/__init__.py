@@ -1,19 +1,21 @@
 """Steps of cases written in Python, where YAML cannot say it: one module an area.
 
-A probe is a function of a `Bench`, registered under `<area>.<name>` with the requirements that it may judge.
-It writes what it learned into the ledger.
+A probe is a function of a `Bench`, registered under `<area>.<name>`. One that is registered without requirements makes
+observations, and the case judges them. Any other judges by itself: it writes into the ledger what it learned about the
+requirements that it was registered with.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from conformance.checks.ledger import Ledger
-from conformance.model import Fuzzing, Json
+from conformance.model import Frame, Fuzzing, Json
+from conformance.session.messages import Call
 from conformance.session.session import Session
 from conformance.survey.survey import Survey
 
@@ -49,24 +51,42 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
+class Observation:
+    """Something that a probe found out: `values` is what the case sees of it, under the name that it gives.
+
+    `call` is the request whose response is judged, `frames` show it, by default the call and its answers. `actual` is
+    what findings say that came, by default the response.
+    """
+
+    values: Mapping[str, Json]
+    call: Call | None = None
+    frames: tuple[Frame, ...] = ()
+    actual: str = ""
+
+
+Run = Callable[[Bench], Iterator[Observation] | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """A registered probe. `illegal` says that it may send what is wrong on purpose."""
 
     name: str
     requirements: tuple[str, ...]
-    run: Callable[[Bench], None]
+    run: Run
     illegal: bool = False
 
 
 PROBES: dict[str, Probe] = {}
 
 
-def probe(
-    name: str, *requirements: str, illegal: bool = False
-) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+F = TypeVar("F", bound=Run)
+
+
+def probe(name: str, *requirements: str, illegal: bool = False) -> Callable[[F], F]:
     """Register a function as the probe `name`, which may judge `requirements` and send what is `illegal`."""
 
-    def register(function: Callable[[Bench], None]) -> Callable[[Bench], None]:
+    def register(function: F) -> F:
         PROBES[name] = Probe(name, requirements, function, illegal)
         return function
 

@@ -6,16 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, probe
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import FEW, callable_tools
-from conformance.checks.probes.outcome import answered, complete, shown, succeeded
-from conformance.model import Json, Severity
-from conformance.session.session import Call
+from conformance.checks.probes.outcome import complete, succeeded
+from conformance.model import Json
 from conformance.survey.arguments import Unfillable, smallest_arguments
 from conformance.validation.json_schemas import DIALECTS, Unusable, misfit
-
-DEFAULT = "json-schema/dialect-2020-12-supported"
-DECLARED = "json-schema/validated-by-declared-dialect"
 
 LATEST, SEVENTH = "Draft202012Validator", "Draft7Validator"
 
@@ -28,9 +24,12 @@ SENSITIVE = re.compile(
 VALUES: tuple[Json, ...] = ("x", 1, True, [], ["x"], [1], ["x", "x"], [1, 1], [True, True], [1, 1, 1], {}, {"x": 1})
 
 
-@probe("json-schema.dialects", DEFAULT, DECLARED)
-def dialects(bench: Bench) -> None:
-    """Tools whose inputSchema means something else in another dialect, with arguments that tell the two apart."""
+@probe("json-schema.dialects")
+def dialects(bench: Bench) -> Iterator[Observation]:
+    """Calls of tools whose inputSchema means something else in another dialect, with arguments that it alone refuses.
+
+    Which arguments tell two dialects apart is found by validating with both.
+    """
     tried = 0
     for tool, params in callable_tools(bench):
         schema = tool.get("inputSchema")
@@ -44,27 +43,7 @@ def dialects(bench: Bench) -> None:
         if not (good.answers and succeeded(good) and complete(good)):
             continue
         wrong = bench.session.request("tools/call", {**params, "arguments": apart})
-        requirement = DECLARED if "$schema" in schema else DEFAULT
-        if answered(bench, wrong, requirement):
-            _judge(bench, requirement, tool, wrong)
-    for requirement in (DEFAULT, DECLARED):
-        why = "no tool that may be called has a schema of this kind that means another thing in another dialect"
-        bench.ledger.inconclusive(requirement, why)
-
-
-def _judge(bench: Bench, requirement: str, tool: Json, call: Call) -> None:
-    if not succeeded(call):
-        bench.ledger.held(requirement)
-        return
-    bench.ledger.broke(
-        requirement,
-        f"tool {tool.get('name')!r} succeeds with arguments that its inputSchema refuses in its own dialect only",
-        expected="an error or a result with isError: true",
-        actual=shown(call),
-        frames=call.proof,
-        # How strictly a server checks arguments is its own affair; that it knows another dialect is a guess.
-        ceiling=Severity.WARNING,
-    )
+        yield Observation({"tool": tool.get("name"), "declares-a-dialect": "$schema" in schema}, wrong)
 
 
 def telling(schema: dict[str, Json], good: dict[str, Json]) -> Iterator[dict[str, Json]]:
