@@ -132,6 +132,7 @@ class Limits:
     """How long the suite waits, in seconds. Generous: no verdict hangs on a tight clock.
 
     `slow` is when a tool counts as slow: others are called meanwhile. In the end it is waited for `late` seconds more.
+    `impatient` says that the target is known not to end by itself, so that its end is not waited for as long any more.
     """
 
     start: float = 30.0
@@ -140,6 +141,7 @@ class Limits:
     shutdown: float = 5.0
     slow: float = 1.0
     late: float = 3.0
+    impatient: bool = False
 
 
 @dataclass(frozen=True, slots=True)

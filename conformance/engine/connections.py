@@ -143,9 +143,9 @@ class Connections:
     def release(self, session: Session) -> None:
         """The session is closed and forgotten. Once an idle server had to be ended, the next ones get less time."""
         with self._lock:
-            idle = self._hurried and not any(session.pending)
+            idle = self._hurried and session.opened and not session.spent and not any(session.pending)
             if idle and session.ending is not None and session.ending.how in ("terminated", "killed"):
-                self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT))
+                self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT), impatient=True)
             self._open.discard(session.transport)
             self.requests += len(session.calls)
 

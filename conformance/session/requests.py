@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 
 from conformance.budget import KEPT_BYTES, LARGE, brief, cost, curtailed
 from conformance.model import Frame, Json
-from conformance.session.features import feature_of, reports_progress
+from conformance.session.features import feature_of, reports_progress, tells_progress
 from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, parse
 from conformance.session.patience import COUNTED, NotWaitedFor, Patience
 
@@ -186,6 +186,8 @@ class Requests:
             if self._room > 0 or len(call.notifications) < AT_LEAST:
                 self._told += [] if call.notifications else [call]
                 call.hear(notification)
+                if tells_progress(notification, call):
+                    self.patience.features.returned(call)
         self._room -= cost(notification)
 
     def lighten(self) -> None:

@@ -203,9 +203,10 @@ class Session:
         """Enter a request whose bytes were sent with `write`."""
         return self._register(message, self._record_sent(data, message, How(), None, True))
 
-    def wait(self, *calls: Call, timeout: float | None = None) -> bool:
+    def wait(self, *calls: Call, timeout: float | None = None, until: Callable[[], bool] = lambda: False) -> bool:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
 
+        If what has come makes `until` true, that will do.
         Raises Unread if an answer may have come that is too large to be read, NotWaitedFor. An answer with a wrong id
         is taken for that of the only request under way, if the right one does not follow.
         """
@@ -214,7 +215,7 @@ class Session:
         deadline = time.monotonic() + limit
         for call in calls:
             call.lost = call.lost if call.unread else ""  # what was given up before may still come
-        while waiting := [call for call in calls if not call.done]:
+        while waiting := [] if until() else [call for call in calls if not call.done]:
             left = deadline - time.monotonic()
             due = self.requests.due
             if due is not None and (due <= 0 or left <= 0):

@@ -170,10 +170,14 @@ class ToolArguments:
         hints = next((t.listed.get("annotations") for t, _ in self._turns if t.listed["name"] == name), None)
         closed = isinstance(hints, dict) and hints.get("openWorldHint") is False
         named = policy.mode == "all" or name in policy.named
-        if name in self._slow or (not closed and not named and self._called[name] >= ABROAD):
+        if self.forgoes(example) or (not closed and not named and self._called[name] >= ABROAD):
             return False
         self._called[name] += 1
         return True
+
+    def forgoes(self, example: Example) -> bool:
+        """Whether the tool has turned out to be slow."""
+        return example.about["tool"] in self._slow
 
     def judge(self, example: Example, reply: Reply) -> Breach | str:
         """A valid call has a result that conforms; any other is refused, by an error of either form."""

@@ -162,6 +162,11 @@ class _Player:
         admits = getattr(self.campaign, "admits", None)
         return admits is None or admits(example)
 
+    def _forgone(self, example: Example) -> bool:
+        """Whether the campaign does without the example, after what came of those before it."""
+        forgoes = getattr(self.campaign, "forgoes", None)
+        return forgoes is not None and forgoes(example)
+
     def _spared(self, example: Example) -> bool:
         """Whether it asks for a tool or the like that does not return."""
         lines = example.lines(range(example.numbers)) if example.script else [example.data]
@@ -185,7 +190,7 @@ class _Player:
         hurt: list[Drawing] = []
         for (example, row), reply in zip(waiting, replies, strict=True):
             if reply is None:
-                if self.hurtful.leaves_out(example.kind):
+                if self.hurtful.leaves_out(example.kind) or self._forgone(example):
                     continue
                 reply = self.partner.alone(example, fresh=bool(hurt) or not self.partner.session.alive)
                 hurt = [(example, row)] if reply.fate else []

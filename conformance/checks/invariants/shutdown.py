@@ -57,8 +57,8 @@ class Shutdown(Watcher):
         if self._owed and ending.how != "closed":
             return  # it may still wait for what it asked us for
         requirement = SAID if session.revision.era == "stateless" else IMPLIED
-        if ending.how != "closed" and ending.seconds < session.limits.shutdown:
-            return  # we did not wait for it: the run was cut short
+        if ending.how != "closed" and (session.limits.impatient or ending.seconds < session.limits.shutdown):
+            return  # we did not wait for it: another one took too long, or the run was cut short
         if ending.how == "closed":
             self.ledger.held(requirement)
         else:

@@ -23,10 +23,11 @@ FEW = 5
 """How many tools a probe tries that needs only one."""
 
 
-def callable_tools(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json, Json]]:
+def callable_tools(bench: Bench, talkative: bool = False, at_once: bool = False) -> Iterator[tuple[Json, Json]]:
     """Tools that may be called, each with the params of a good call; those known to be slow are left out.
 
-    `talkative` says that they will be asked for progress. Raises Unavailable if there is none.
+    `talkative` says that they will be asked for progress, `at_once` that it does not matter whether another session
+    waits for them. Raises Unavailable if there is none.
     """
     tools = bench.survey.callable_tools
     if not tools:
@@ -41,7 +42,7 @@ def callable_tools(bench: Bench, talkative: bool = False) -> Iterator[tuple[Json
         if avoided(session, tool):
             slow.append(f"{tool['name']!r}, which does not return")
             continue
-        if _taken_for_long(session, tool, talkative):
+        if not at_once and _taken_for_long(session, tool, talkative):
             slow.append(f"{tool['name']!r}, which is being waited for elsewhere")
             continue
         try:
@@ -119,7 +120,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
     session = bench.session
     slow: list[tuple[Json, Call]] = []
     began = time.monotonic()
-    for number, (tool, params) in enumerate(callable_tools(bench, talkative)):
+    for number, (tool, params) in enumerate(callable_tools(bench, talkative, at_once=seconds is not None)):
         # A token of its own in the whole session, since a call that was given up may still report progress; of both
         # types by turns, since some servers lose the type.
         own = session.position
@@ -149,11 +150,13 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
     if not (talkative or session.deaf):
         twins = [_told_of(session, call) for _, call in slow if _may_hang(session, call)]
         session.wait(*(call for _, call in slow), timeout=late(session))
-        for twin in filter(reports_progress, twins):
-            session.patience.features.returned(twin)
     if doubtful := [call for _, call in slow if _may_hang(session, call)]:
         spent = time.monotonic() - (last if not session.deaf else began)
-        session.wait(*doubtful, timeout=max(0.0, session.limits.answer - spent))
+        session.wait(
+            *doubtful,
+            timeout=max(0.0, session.limits.answer - spent),
+            until=lambda: not any(_may_hang(session, call) for call in doubtful),
+        )
     for twin in twins:
         if not twin.answers:
             cancel(session, twin)
