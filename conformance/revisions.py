@@ -10,15 +10,35 @@ EraName = Literal["handshake", "stateless"]
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One dated version of the specification.
+    """One dated version of the specification, with what sets it apart from others; nobody else compares dates.
 
     `transports` are the transports that the revision defines and that `mcp-conform` speaks.
     """
 
     date: str
     era: EraName
-    batches: bool = False
     transports: tuple[str, ...] = ("stdio", "http")
+    names_version_in_header: bool = False
+    """Whether HTTP requests of the handshake era carry MCP-Protocol-Version."""
+    structured_results: bool = False
+    """Whether tools may have an outputSchema, and their results structuredContent."""
+    reserved_label: int | None = None
+    """Which label of a prefix in `_meta` reserves it for the protocol, as an index; None if keys have no rules."""
+    default_dialect: bool = False
+    """Whether a JSON Schema without $schema is one of 2020-12."""
+    lists_in_forms: bool = False
+    """Whether a field of a form may have several values."""
+    url_errors: bool = False
+    """Whether an error may ask the user to visit a URL."""
+    client_tasks: bool = False
+    """Whether the server may ask the client to run a request as a task."""
+    prose_beside_structure: bool = False
+    """Whether a text block beside structuredContent may say it in other words."""
+
+    @property
+    def asks_in_requests(self) -> bool:
+        """Whether the server asks the client by requests of its own, instead of in its results."""
+        return self.era == "handshake"
 
     def __str__(self) -> str:
         return self.date
@@ -26,10 +46,34 @@ class Revision:
 
 REVISIONS: tuple[Revision, ...] = (
     Revision("2024-11-05", "handshake", transports=("stdio",)),
-    Revision("2025-03-26", "handshake", batches=True),
-    Revision("2025-06-18", "handshake"),
-    Revision("2025-11-25", "handshake"),
-    Revision("2026-07-28", "stateless"),
+    Revision("2025-03-26", "handshake"),
+    Revision(
+        "2025-06-18",
+        "handshake",
+        names_version_in_header=True,
+        structured_results=True,
+        reserved_label=-2,
+    ),
+    Revision(
+        "2025-11-25",
+        "handshake",
+        names_version_in_header=True,
+        structured_results=True,
+        reserved_label=1,
+        default_dialect=True,
+        lists_in_forms=True,
+        url_errors=True,
+        client_tasks=True,
+    ),
+    Revision(
+        "2026-07-28",
+        "stateless",
+        structured_results=True,
+        reserved_label=1,
+        default_dialect=True,
+        lists_in_forms=True,
+        prose_beside_structure=True,
+    ),
 )
 
 BY_DATE = {revision.date: revision for revision in REVISIONS}
@@ -38,6 +82,11 @@ CHOICES = (*BY_DATE, NEWEST, ALL)
 """What the user may ask for; without a choice the newest that the server speaks of each era is tested."""
 HANDSHAKE = tuple(revision for revision in REVISIONS if revision.era == "handshake")
 STATELESS = tuple(revision for revision in REVISIONS if revision.era == "stateless")
+
+
+def later_handshakes(revision: Revision) -> tuple[Revision, ...]:
+    """The revisions of the handshake era after `revision`."""
+    return tuple(later for later in HANDSHAKE if later.date > revision.date)
 
 
 def holds(revision: str, since: str | None, until: str | None) -> bool:

@@ -199,7 +199,7 @@ def test_frames_that_are_json_after_all_are_not_judged_by_their_answer() -> None
     class Bench:
         class session:
             class transport:
-                name = "stdio"
+                frame = "line"
 
     drawn = Drawn("1")
     campaign = Malformed(Bench)  # type: ignore[arg-type]

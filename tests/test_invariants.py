@@ -165,7 +165,7 @@ def watched(
 def judged(server: Callable[[bytes], Iterable[bytes]], script: Script = nothing, **how: Any) -> Ledger:
     """The same over a server in memory, which keeps the rules of stdio."""
     transport = MemoryTransport(server)
-    transport.name = "stdio"
+    transport.process_per_session = True
     return watched(transport, script, **how)
 
 

@@ -12,6 +12,7 @@ from test_reference import Client, Message
 from conformance.checks.invariants.tasks import guessable
 from conformance.checks.probes.tasks import bare
 from conformance.model import Json, Severity
+from conformance.revisions import BY_DATE
 from conformance.session.answers import Answers, answer_to
 from conformance.session.client_tasks import ClientTasks
 from conformance.session.session import Session
@@ -261,7 +262,7 @@ def test_what_the_client_says_about_its_tasks_is_valid() -> None:
 
 @pytest.mark.parametrize(("capabilities", "revision"), [({"elicitation": {}}, OLD), (ABLE, "2025-06-18")])
 def test_a_client_without_tasks_answers_at_once(capabilities: Json, revision: str) -> None:
-    answers = Answers(capabilities, revision)
+    answers = Answers(capabilities, BY_DATE[revision])
     assert answers.reply("elicitation/create", FORM) == {"result": {"action": "accept", "content": {}}}
     assert "error" in (answers.reply("tasks/get", {"taskId": "x"}) or {})
 

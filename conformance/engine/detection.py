@@ -176,7 +176,7 @@ def judge_offers(failed: Iterable[Attempt]) -> None:
 def _circumstances(stage: Stage) -> str:
     """What else can be said about a server that does not answer its opening request."""
     session = stage.session
-    if not session.alive or session.transport.name != "stdio":
+    if not session.alive or not session.transport.single_stream:
         return ""
     heard = _heard(stage)
     begun = session.transport.unfinished()
@@ -338,7 +338,7 @@ def _holds_back(failed: Attempt, call: Call, begin: Begin) -> bool:
     it shows how long it needs; the next time it is given three times as long with its input open.
     """
     began = time.monotonic()
-    if failed.stage is None or failed.stage.session.transport.name != "stdio":
+    if failed.stage is None or not failed.stage.session.transport.single_stream:
         return False
     return _answers_at_end(failed, call, begin, 0.0) and _answers_at_end(
         failed, call, begin, FRAMING + 3 * (time.monotonic() - began)

@@ -115,7 +115,7 @@ class _Player:
     def _steps(self, step: Step) -> None:
         before, known = self.bench, (dict(self.values), dict(self.proofs))
         if step.another:
-            shared = self.session.transport.name == "http"
+            shared = not self.session.transport.process_per_session
             opens = self.session.revision.era == "handshake"
             self.bench = replace(self.bench, session=self.bench.connect(open=opens, shared=shared))
         for thing in self._things(step):
@@ -188,7 +188,7 @@ class _Player:
         elif step.kind == "close":
             session.finish_input()
         elif step.kind == "http":
-            if session.transport.name != "http":
+            if not session.transport.has_headers:
                 raise Unavailable("the step speaks HTTP, the session does not")
             return self._bytes(step)
         else:
@@ -204,7 +204,7 @@ class _Player:
         start = session.position
         data = base64.b64decode(step.raw64) if step.raw64 else step.raw.encode("utf-8", "surrogatepass")
         calls = session.raw(data, headers=step.headers)
-        if session.transport.name == "stdio":
+        if session.transport.single_stream:
             session.listen(AT_ONCE)
         elif calls:
             session.wait(*calls)

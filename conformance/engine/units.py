@@ -265,11 +265,11 @@ class _Unit:
     def play(self, case: Case) -> str:
         """Play a case; how it ended. If the server ends the session meanwhile, as it may, once more in a new one."""
         before = _marks(self.ledger)
-        known = self.ledger.mark() if self.state.transport == "http" else None
+        known = self.ledger.mark()
         lost = self._attempt(case)
         if not lost:
             self.state.in_vain = 0
-        elif known is not None:
+        else:
             self.ledger.unlearn(known, said)
             self.state.lost.append(lost)
             others = len(self.ledger.sessions[-1]) > 1 if self.ledger.sessions else False

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from conformance.model import Json
+from conformance.revisions import Revision
 from conformance.session.client_tasks import ClientTasks
 
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
-
-LISTS_SINCE = "2025-11-25"
-"""The first revision in which a field of a form may have several values."""
 
 LONGEST = 64 * 1024
 """Characters of a text in a form."""
@@ -46,21 +44,21 @@ class Answers:
     a method in place of the plausible answer; `illegal` says that such replies are wrong on purpose.
     """
 
-    def __init__(self, capabilities: Json, revision: str) -> None:
+    def __init__(self, capabilities: Json, revision: Revision) -> None:
         self._capabilities = capabilities
         self._revision = revision
         self.given = PLAUSIBLE
         self.held: set[str] = set()
         self.instead: dict[str, Callable[[Json], Reply]] = {}
         self.illegal = False
-        self.tasks = ClientTasks(self._capabilities if revision == "2025-11-25" else {})
+        self.tasks = ClientTasks(self._capabilities if self._revision.client_tasks else {})
 
     def reply(self, method: Json, params: Json) -> Reply | None:
         """The reply; None if none is due.
 
         The stateless era has no requests from the server, so none is answered there.
         """
-        if self._revision >= "2026-07-28":
+        if not self._revision.asks_in_requests:
             return None
         if not isinstance(method, str):
             return {"error": {"code": INVALID_REQUEST, "message": "The method is no string"}}
@@ -79,7 +77,7 @@ class Answers:
     def plausible(self, method: str, params: Json) -> Json:
         """A valid result for a request of the server, with content that fits what was asked."""
         result = answer_to(method, params, self.given)
-        if method == "elicitation/create" and self._revision < LISTS_SINCE:
+        if method == "elicitation/create" and not self._revision.lists_in_forms:
             content = result.get("content", {})
             result |= {"content": {name: _single(value) for name, value in content.items()}} if content else {}
         return result

@@ -43,7 +43,7 @@ class Session:
         self.revision = revision
         self.client: Json = client or {}
         self.limits = limits
-        self.answers = Answers(self.client, revision.date)
+        self.answers = Answers(self.client, revision)
         self.watching = Watching()
         self.observers = self.watching.observers
         self.trace = Trace()
@@ -248,7 +248,7 @@ class Session:
 
     def _patience(self) -> float:
         """Seconds for an answer. A process that has said nothing yet may still be starting."""
-        if self._heard or self.transport.name != "stdio":
+        if self._heard or not self.transport.process_per_session:
             return self.limits.answer
         return max(self.limits.answer, self.transport.began + self.limits.start - time.monotonic())
 
@@ -321,8 +321,7 @@ class Session:
         return call
 
     def _write(self, data: bytes, message: Json, how: How, readable: bool = True) -> Frame:
-        http = self.transport.name == "http"
-        headers = {**self.era.headers(self, message), **how.get("headers", {})} if http else None
+        headers = {**self.era.headers(self, message), **how.get("headers", {})} if self.transport.has_headers else None
         exchange = self.transport.send(data, headers)
         return self._record_sent(data, message, how, exchange, readable)
 

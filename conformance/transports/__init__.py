@@ -79,9 +79,20 @@ class Ending:
 
 
 class Transport(Protocol):
-    """Moves bytes. Writing never blocks; closing unblocks everything and leaves no process behind."""
+    """Moves bytes. Writing never blocks; closing unblocks everything and leaves no process behind.
+
+    What else sets transports apart is said by members, not by their names.
+    """
 
     name: str
+    frame: str
+    """What a message travels in: a line, a body."""
+    has_headers: bool
+    """Whether each message is an HTTP exchange, with headers and a status."""
+    single_stream: bool
+    """Whether all that is said in either direction is one stream, in order."""
+    process_per_session: bool
+    """Whether each session has a process of its own, which we start."""
     began: float
     """When the target was started or reached, as a `time.monotonic()`."""
 

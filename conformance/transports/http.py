@@ -81,6 +81,10 @@ class HttpTransport:
     """
 
     name = "http"
+    frame = "body"
+    has_headers = True
+    single_stream = False
+    process_per_session = False
 
     def __init__(
         self,

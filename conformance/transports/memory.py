@@ -12,6 +12,10 @@ class MemoryTransport:
     """See `conformance.transports.Transport`. `handler` gets each line and gives fewer than 20 000 lines."""
 
     name = "memory"
+    frame = "line"
+    has_headers = False
+    single_stream = True
+    process_per_session = False
 
     def __init__(self, handler: Callable[[bytes], Iterable[bytes]]) -> None:
         self.began = time.monotonic()

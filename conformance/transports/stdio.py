@@ -41,6 +41,10 @@ class StdioTransport:
     """
 
     name = "stdio"
+    frame = "line"
+    has_headers = False
+    single_stream = True
+    process_per_session = True
 
     def __init__(self, target: Target, limits: Limits) -> None:
         self.began = 0.0

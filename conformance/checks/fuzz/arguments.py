@@ -228,7 +228,7 @@ class ToolArguments:
         tool = next(tool for tool, _ in self._turns if tool.listed["name"] == example.about["tool"])
         if result.get("isError") is True or result.get("resultType", "complete") != "complete" or "task" in result:
             return EXECUTION
-        if self._session.revision.date < "2025-06-18" or tool.listed.get("outputSchema") is None:
+        if not self._session.revision.structured_results or tool.listed.get("outputSchema") is None:
             return EXECUTION
         scratch = replace(self._bench, ledger=Ledger(self._bench.ledger.case))
         judge_structure(scratch, tool.listed, reply.call)

@@ -16,6 +16,7 @@ from conformance.checks.fuzz.saved import replay
 from conformance.checks.fuzz.shrinking import smallest
 from conformance.checks.probes import Bench
 from conformance.model import Finding, Frame, Severity, Tally
+from conformance.revisions import BY_DATE
 from conformance.session.messages import parse
 
 MOST_RESTARTS = 12
@@ -79,9 +80,9 @@ class _Player:
         self.partner = Partner(bench, max(LEAST_RESTARTS, min(MOST_RESTARTS, restarts)))
         if campaign.name == "tool-arguments":
             self.partner.areas |= {"tools", "content"}
-        newest = max((d for d in bench.spoken if (d >= "2026") == (bench.session.revision.date >= "2026")), default="")
+        newest = max((date for date in bench.spoken if BY_DATE[date].era == bench.session.revision.era), default="")
         share = campaign.share / (1 if newest in ("", bench.session.revision.date) else 4)
-        share /= 1 if bench.session.transport.name == "stdio" else 3
+        share /= 1 if bench.session.transport.single_stream else 3
         wanted = bench.fuzzing.examples
         self.planned = min(max(campaign.kinds, round(wanted * share)), round(wanted * max(1.0, campaign.share)))
         self.causes: dict[tuple[str, str], _Cause] = {}

@@ -42,7 +42,7 @@ class Conversation:
 
     def __init__(self, bench: Bench) -> None:
         self._session = bench.session
-        self._stdio = bench.session.transport.name == "stdio"
+        self._one_stream = bench.session.transport.single_stream
         self._stateless = bench.session.revision.era == "stateless"
         known = for_revision(bench.session.revision.date).methods
         survey = bench.survey
@@ -65,7 +65,7 @@ class Conversation:
             self._cancel_unknown,
             self._cancel_earlier,
             self._level if "logging/setLevel" in self._params else self._request,
-            self._listen if self._stateless and self._stdio else self._request,
+            self._listen if self._stateless and self._one_stream else self._request,
         )
 
     def _offered(self, bench: Bench, name: str) -> bool:
@@ -88,7 +88,7 @@ class Conversation:
         others = [self._kinds[choices.below(len(self._kinds))](choices, i + 1) for i in range(choices.below(MOST))]
         lines = [*others, about]
         script = tuple(_numbers(encode(line)) for line in lines)
-        together = self._stdio and bool(choices.below(2))
+        together = self._one_stream and bool(choices.below(2))
         said = ", ".join(dict.fromkeys(str(line["method"]) for line in lines))
         example = Example(
             b"\n".join(script),

@@ -196,7 +196,7 @@ class Malformed:
     share = 1.0
 
     def __init__(self, bench: Bench) -> None:
-        self._frame = "line" if bench.session.transport.name == "stdio" else "body"
+        self._frame = bench.session.transport.frame
 
     @property
     def kinds(self) -> int:

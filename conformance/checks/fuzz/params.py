@@ -54,7 +54,7 @@ class InvalidParams:
     def __init__(self, bench: Bench) -> None:
         self._session = bench.session
         self._schemas: WireSchemas = for_revision(bench.session.revision.date)
-        self._http = bench.session.transport.name == "http"
+        self._http = bench.session.transport.has_headers
         self._maker = Maker(self._resolve)
         stateless = bench.session.revision.era == "stateless"
         self._needed: dict[str, set[str]] = {}

@@ -124,7 +124,7 @@ class Partner:
         self.death = None
         if not self.session.alive:
             self.renew()
-        if self.session.transport.name != "stdio" or any(example.script for example in examples):
+        if not self.session.transport.single_stream or any(example.script for example in examples):
             return (self.alone(example) for example in examples)
         replies = self._send(examples, self.patience)
         self.death = replies[-1] if replies[-1].fate == DIED else None
@@ -148,7 +148,7 @@ class Partner:
     def _alone(self, example: Example, patience: float) -> Reply:
         if example.script:
             return self._converse(example, patience)
-        if self.session.transport.name != "stdio":
+        if not self.session.transport.single_stream:
             return self._exchange(example, patience)
         return self._send([example], patience)[0]
 

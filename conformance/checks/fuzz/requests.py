@@ -231,7 +231,7 @@ class UnknownMethods:
 
     def __init__(self, bench: Bench) -> None:
         self._session = bench.session
-        self._plain = bench.session.transport.name == "http" and bench.session.revision.era == "stateless"
+        self._plain = bench.session.transport.has_headers and bench.session.revision.era == "stateless"
         known = for_revision(bench.session.revision.date).methods
         self._served = [
             name for name, needed in NEEDS.items() if name in known and needed and bench.survey.declares(needed)

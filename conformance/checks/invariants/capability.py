@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from conformance.catalogue.patterns import shorten
+from conformance.catalogue.requirements import load
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.ledger import Ledger
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json, Level, Severity
 from conformance.session.session import Call, Session
+from conformance.validation.wire_schemas import for_revision
 
 CLIENT = "discovery/only-declared-client-capabilities"
 ELICITATION = "elicitation/capability-required"
@@ -35,14 +37,13 @@ ASKED_OF = {
 def undeclared_use(method: str, revision: str) -> str:
     """The requirement that is broken by asking for `method` undeclared: one for each cause, the most special one.
 
-    From 2025-06-18 the general rule says MUST, and the one about roots still says SHOULD.
+    The one about roots says SHOULD, also where the general rule says MUST.
     """
-    if method == "roots/list" and revision < "2025-06-18":
+    if method == "roots/list" and load()[CLIENT].levels[revision] is not Level.MUST:
         return ROOTS
     return {"elicitation/create": ELICITATION, "sampling/createMessage": SAMPLING}.get(method, CLIENT)
 
 
-SINCE = {"elicitation/create": "2025-06-18", "tasks/get": "2025-11-25", "tasks/result": "2025-11-25"}
 """Requests that earlier revisions do not have."""
 
 DECLARED_BY = {
@@ -137,7 +138,7 @@ class Capability(Watcher):
             )
         if method not in ASKED_OF:
             return
-        if self.session.revision.date < SINCE.get(method, ""):
+        if for_revision(self.session.revision.date).method(method) is None:
             self.ledger.broke(
                 RESPECTED,
                 f"the server sends {method}, which the negotiated revision does not have",

@@ -66,7 +66,7 @@ class Codes(Watcher):
         reserved = -32768 <= code <= -32100 and code not in PREDEFINED
         self._say(APPLICATION, reserved, code, frame, call)
         if code == -32020:
-            self._say(AS_SPECIFIED, self.session.transport.name == "stdio", code, frame, call)
+            self._say(AS_SPECIFIED, not self.session.transport.has_headers, code, frame, call)
 
     def _say(self, requirement: str, bad: bool, code: int, frame: Frame, call: Call | None) -> None:
         if not bad:

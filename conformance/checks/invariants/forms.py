@@ -48,7 +48,7 @@ class Forms(Watcher):
                     self._url(params["url"], proof)
         message = frame.message
         error = message.get("error") if isinstance(message, dict) and "method" not in message else None
-        if isinstance(error, dict) and call is not None and self.session.revision.date == "2025-11-25":
+        if isinstance(error, dict) and call is not None and self.session.revision.url_errors:
             self._error(error, call, frame)
 
     # -- forms

@@ -37,8 +37,7 @@ class Meta(Watcher):
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge each key of each `_meta` in a result or a notification."""
         message = frame.message
-        # The rules for keys came with 2025-06-18.
-        if not isinstance(message, dict) or self.session.revision.date < "2025-06-18":
+        if not isinstance(message, dict) or self.session.revision.reserved_label is None:
             return
         proof = (frame,) if call is None else (call.sent, frame)
         for meta in _metas(message):
@@ -77,9 +76,8 @@ class Meta(Watcher):
             self.ledger.held(REVERSE)
 
     def _reserved(self, labels: list[str]) -> bool:
-        if self.session.revision.date == "2025-06-18":
-            return labels[-2:-1] != [] and labels[-2] in _OWN
-        return labels[1:2] != [] and labels[1] in _OWN
+        place = self.session.revision.reserved_label
+        return place is not None and len(labels) > 1 and labels[place] in _OWN
 
     def _defined(self, key: str) -> bool:
         extensions = self.session.capabilities.get("extensions")

@@ -16,7 +16,7 @@ VALID = "json-schema/published-schemas-valid"
 PREFERRED = "json-schema/dialect-2020-12-preferred"
 
 EARLIER = {"inputSchema": "tools/input-schema-object", "outputSchema": "tools/output-schema-object"}
-"""Member of a tool → the requirement about it before 2025-11-25."""
+"""Member of a tool → the requirement about it where there is none about all schemas."""
 
 LATEST = "https://json-schema.org/draft/2020-12/schema"
 
@@ -40,7 +40,7 @@ class Published(Watcher):
 
     def _schema(self, place: tuple[str, Json], schema: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         revision = self.session.revision.date
-        requirement = VALID if revision >= "2025-11-25" else EARLIER[place[0]]
+        requirement = VALID if revision in load()[VALID].levels else EARLIER[place[0]]
         written = json.dumps(schema)
         why = unusable(schema, written)
         if why and revision in load()[requirement].levels:

@@ -46,7 +46,7 @@ class Shutdown(Watcher):
         session = self.session
         ending = session.ending
         if (
-            session.transport.name != "stdio"
+            not session.transport.process_per_session
             or ending is None
             or not session.opened
             or ending.how in ("died", "remote")

@@ -13,7 +13,7 @@ from conformance.checks.invariants.content import rule_of_place
 from conformance.checks.invariants.rules import PRESENT, RULES, UNIONS
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Json, Severity
-from conformance.revisions import BY_DATE, HANDSHAKE, REVISIONS
+from conformance.revisions import BY_DATE, HANDSHAKE, later_handshakes
 from conformance.session.answers import CAPABILITY
 from conformance.session.messages import Call, id_key, is_id
 from conformance.session.session import Session
@@ -177,9 +177,7 @@ class Wire(Watcher):
 
     def _later(self, method: str, document: Json, problem: Problem) -> bool:
         """Whether a later revision would allow what this one does not."""
-        for revision in REVISIONS:
-            if revision.date <= self._schemas.revision or revision.era == "stateless":
-                continue
+        for revision in later_handshakes(self.session.revision):
             later = for_revision(revision.date)
             known = later.method(method)
             type_ref = None if known is None else known.request if "method" in document else known.result

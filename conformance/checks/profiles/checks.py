@@ -203,7 +203,7 @@ def _server_version(seen: Seen, limit: float) -> Iterator[Sight]:
 
 
 def _start_time(seen: Seen, limit: float) -> Iterator[Sight]:
-    if seen.session.transport.name != "stdio":
+    if not seen.session.transport.process_per_session:
         raise Untested("the server runs already: how long it takes to start cannot be told")
     if seen.took > limit:
         what = f"the first answer came more than {limit:g} s after the start"

@@ -68,7 +68,7 @@ class Handshake:
         session.server = named(call.result.get("serverInfo"))
         if call.head is not None and (identifier := call.head.headers.get("mcp-session-id")):
             session.http_headers["Mcp-Session-Id"] = identifier
-        if session.revision.date >= "2025-06-18":
+        if session.revision.names_version_in_header:
             session.http_headers["MCP-Protocol-Version"] = session.revision.date
         session.opened = True
 
