@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -179,6 +180,53 @@ def test_a_malformed_case_of_ones_own_is_told_with_its_line(tmp_path: Path, brok
     assert done.returncode == 2
     assert complaint in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_checking_cases_tells_of_each_what_it_judges_or_what_is_wrong(tmp_path: Path) -> None:
+    head = "area: many\ncases:\n"
+    case = """\
+  - id: ID
+    title: A case that is played by nobody
+    steps:
+      - steps:
+          - request: ping
+          - request: ping
+            expect: [{response: {result: {}}}, {requirement: tools/list-shape, response: {result: {}}}]
+"""
+    unknown = case.replace("expect:", "expct:")
+    unsaved = case.replace("{result: {}}}]", "$what}]")
+    parts = [case.replace("ID", "one"), unknown.replace("ID", "two"), unsaved.replace("ID", "three")]
+    many, late, other = tmp_path / "many.yaml", tmp_path / "other.yaml", tmp_path / "notes.yml"
+    many.write_text(head + "".join(parts) + case.replace("ID", "one") + case.replace("ID", "five"))
+    late.write_text("area: another\ncase: []\n")
+    other.write_text("")
+    done = conform(tmp_path, "cases", "check", ".", "notes.yml", "nowhere.yaml")
+    assert done.returncode == 2
+    assert re.sub(r"(allowed are|did you).*", r"\1 …", done.stdout).splitlines() == [
+        "own/many/one: 2 steps, judges own/many/one, tools/list-shape",
+        "many.yaml:16: 'expct' is not known in cases.1.steps.0.steps.1; allowed are …",
+        "many.yaml:23: nothing was saved as 'what' before",
+        "many.yaml:24: there is another case 'one'",
+        "own/many/five: 2 steps, judges own/many/five, tools/list-shape",
+        "other.yaml:2: 'case' is not known in the file; allowed are …",
+        "notes.yml:1: is not read by --cases: the name of a file of cases ends with .yaml",
+        "nowhere.yaml:1: cannot be read: No such file or directory",
+        "2 cases well, 6 problems",
+    ]
+
+
+def test_checking_cases_that_are_well_is_a_success_and_starts_nothing(tmp_path: Path) -> None:
+    written(tmp_path, server=f"sh -c 'echo > {tmp_path / 'started'}'")
+    done = conform(tmp_path, "cases", "check", str(OWN_CASES), str(OWN_CASES / "adding.yaml"))
+    line = "own/adding/two-and-three: 1 step, judges own/adding/two-and-three\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{line}{line}2 cases well, 0 problems\n", "")
+    assert not (tmp_path / "started").exists()
+
+
+def test_checking_a_folder_without_cases_says_so(tmp_path: Path) -> None:
+    done = conform(tmp_path, "cases", "check", ".")
+    assert done.returncode == 2
+    assert done.stdout == ".:1: holds no case: there is no file *.yaml\n0 cases well, 1 problem\n"
 
 
 # -- bad input

@@ -27,7 +27,7 @@ from conformance.catalogue.patterns import ABSENT
 from conformance.catalogue.references import resolved
 from conformance.catalogue.requirements import applies, near
 from conformance.files.places import SCHEMAS
-from conformance.files.yaml_files import FileError, Lines, Place, line_of, load
+from conformance.files.yaml_files import FileError, Lines, Place, line_of, load, problems
 from conformance.model import Basis, Json, Level, Requirement, Severity
 from conformance.revisions import REVISIONS, holds
 
@@ -59,6 +59,23 @@ def load_cases(
     return tuple(found)
 
 
+def check_cases(
+    path: Path, requirements: Mapping[str, Requirement], picks: Collection[str], probes: Mapping[str, Judging]
+) -> Iterator[Case | FileError]:
+    """Of the user's cases in a file, or in the files `*.yaml` of a folder, each one that is well, or what is wrong.
+
+    Of one case the first thing that is wrong is told, and what is wrong with a file beside its cases.
+    """
+    paths = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+    if not paths:
+        yield FileError(path, 1, "holds no case: there is no file *.yaml")
+    for each in paths:
+        if each.exists() and each.suffix != ".yaml":
+            yield FileError(each, 1, "is not read by --cases: the name of a file of cases ends with .yaml")
+        else:
+            yield from _File(each, Known(requirements, picks, probes, {})).checked()
+
+
 class _File:
     """Reads one file of cases, and checks what its JSON Schema cannot say."""
 
@@ -70,17 +87,38 @@ class _File:
         self._rule = ""
 
     def cases(self) -> Iterator[Case]:
-        data, lines = load(self._path, SCHEMAS / "case.json")
+        """All of its cases. Raises FileError."""
+        for each in self.checked():
+            if isinstance(each, FileError):
+                raise each
+            yield each
+
+    def checked(self) -> Iterator[Case | FileError]:
+        """Each case, or what is wrong with it; before that what is wrong with the file."""
+        try:
+            data, lines = load(self._path)
+        except FileError as error:
+            yield error
+            return
         self._lines, self._names = lines, Names(self._path, lines, self._known)
-        if data["area"] != self._path.stem:
-            raise self._error(("area",), f"area must be the name of the file, {self._path.stem!r}")
-        area = data["area"] if self._known.own is None else f"{OWN}/{data['area']}"
+        wrong = problems(self._path, data, lines, SCHEMAS / "case.json", depth=len(("cases", 0)))
+        yield from sorted((error for place, error in wrong.items() if len(place) < 2), key=lambda error: error.line)
+        if not isinstance(data, dict) or not isinstance(data.get("cases"), list):
+            return
+        if isinstance(data.get("area"), str) and data["area"] != self._path.stem:
+            yield self._error(("area",), f"area must be the name of the file, {self._path.stem!r}")
+        area = self._path.stem if self._known.own is None else f"{OWN}/{self._path.stem}"
         seen: set[str] = set()
         for i, entry in enumerate(data["cases"]):
-            if entry["id"] in seen:
-                raise self._error(("cases", i, "id"), f"there is another case {entry['id']!r}")
-            seen.add(entry["id"])
-            yield self._case(area, entry, ("cases", i))
+            try:
+                if ("cases", i) in wrong:
+                    raise wrong["cases", i]
+                if entry["id"] in seen:
+                    raise self._error(("cases", i, "id"), f"there is another case {entry['id']!r}")
+                seen.add(entry["id"])
+                yield self._case(area, entry, ("cases", i))
+            except FileError as error:
+                yield error
 
     def _error(self, place: Place, what: str) -> FileError:
         return self._names.error(place, what)

@@ -179,9 +179,8 @@ class Case:
 
     @property
     def plain_steps(self) -> Iterator[Step]:
-        """All steps, those within others instead of them."""
-        for step in self.steps:
-            yield from step.steps or (step,)
+        """All steps that hold no others."""
+        return _plain(self.steps)
 
     @property
     def illegal(self) -> bool:
@@ -192,3 +191,8 @@ class Case:
     def requirements(self) -> tuple[str, ...]:
         """The ids of all requirements that it can judge."""
         return tuple(dict.fromkeys(identifier for step in self.steps for identifier in step.judges))
+
+
+def _plain(steps: tuple[Step, ...]) -> Iterator[Step]:
+    for step in steps:
+        yield from _plain(step.steps) if step.steps else (step,)

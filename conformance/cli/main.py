@@ -16,6 +16,7 @@ import click
 
 from conformance.budget import give_back_early
 from conformance.cli import catalogue
+from conformance.cli.cases import cases
 from conformance.cli.diff import diff
 from conformance.cli.init import init
 from conformance.cli.wrong_use import wrong
@@ -324,5 +325,5 @@ def _run(plan: Plan) -> NoReturn:
     click.get_current_context().exit(status)
 
 
-for _command in (catalogue.list_requirements, catalogue.explain, init, diff):
+for _command in (catalogue.list_requirements, catalogue.explain, init, diff, cases):
     app.add_command(_command)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.catalogue.case_files import load_cases, own_requirement
+from conformance.catalogue.case_files import check_cases, load_cases, own_requirement
 from conformance.catalogue.cases import OWN, Case, Expectation, Step
 from conformance.catalogue.requirements import load
 from conformance.checks.registry import probes
+from conformance.files.yaml_files import FileError
 from conformance.model import Json, Requirement
 from conformance.revisions import REVISIONS
 from conformance.survey.picks import PICKS
@@ -38,6 +39,11 @@ def load_own(folder: Path) -> Own:
     cases = load_cases(folder, load(), set(PICKS), probes(), requirements)
     named = {identifier for case in cases for identifier in case.requirements}
     return Own(cases, {identifier: rule for identifier, rule in requirements.items() if identifier in named})
+
+
+def check_own(path: Path) -> Iterator[Case | FileError]:
+    """Of the cases in a file, or in the files of a folder, each one that is well, or what is wrong with it."""
+    return check_cases(path, load(), set(PICKS), probes())
 
 
 def outcomes(tools: Mapping[str, Sequence[Json]], place: str) -> Own:

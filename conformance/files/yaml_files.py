@@ -187,16 +187,26 @@ def _schema(path: Path) -> tuple[Any, Any]:
 
 def check(path: Path, data: Any, lines: Lines, schema_path: Path) -> None:
     """Raise FileError with the first thing that is wrong with `data` under the schema in the file `schema_path`."""
+    for problem in problems(path, data, lines, schema_path).values():
+        raise problem
+
+
+def problems(path: Path, data: Any, lines: Lines, schema_path: Path, depth: int = 0) -> dict[Place, FileError]:
+    """What is wrong with `data` under the schema, the first thing of each part of it; parts are `depth` keys away."""
     schema, validator = _schema(schema_path)
     if validator.is_valid(data):
-        return
+        return {}
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    errors = [best_match([error]) for error in Draft202012Validator(schema).iter_errors(data)]
-    # An unknown word comes first: it often is the one that another error misses.
-    _, line, what = min((error.validator != "additionalProperties", *_explain(error, lines)) for error in errors)
-    raise FileError(path, line, what)
+    found: dict[Place, list[tuple[bool, int, str]]] = {}
+    for each in Draft202012Validator(schema).iter_errors(data):
+        error = best_match([each])
+        # An unknown word comes first: it often is the one that another error misses.
+        rank = (error.validator != "additionalProperties", *_explain(error, lines))
+        found.setdefault(tuple(error.absolute_path)[:depth], []).append(rank)
+    first = {place: min(ranks) for place, ranks in found.items()}
+    return {place: FileError(path, line, what) for place, (_, line, what) in first.items()}
 
 
 def _explain(error: Any, lines: Lines) -> tuple[int, str]:
