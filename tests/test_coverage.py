@@ -1,11 +1,19 @@
-"""Every requirement is checked, unobservable, or counted as not yet checked."""
+"""Every requirement is checked, unobservable, or counted as not yet checked; most of what cases decide they say."""
+
+from fronts import conform
 
 from conformance.catalogue.requirements import load
-from conformance.checks.registry import checks
+from conformance.checks.registry import cases, checks, coverage
 from conformance.revisions import HANDSHAKE
 
 NOT_YET = 167
 """The number may only fall: lower it when checks are added."""
+
+WITHOUT_PROBES = 100
+"""Cases that hold no probe: the number may only rise."""
+
+BY_YAML = 91
+"""Requirements that an expectation in a case decides: the number may only rise."""
 
 
 def not_yet() -> set[str]:
@@ -36,3 +44,29 @@ def test_the_number_of_open_requirements_only_falls(capsys: object) -> None:
 
 def test_every_check_names_requirements_that_exist() -> None:
     assert set(checks()) <= set(load())
+
+
+def test_the_number_of_cases_without_a_probe_only_rises() -> None:
+    found = coverage()
+    print(f"cases without a probe: {found.without_probes} of {found.cases}")
+    assert found.cases == len(cases())
+    assert found.without_probes == WITHOUT_PROBES, (
+        "raise it" if found.without_probes > WITHOUT_PROBES else "one is lost"
+    )
+
+
+def test_the_number_of_requirements_decided_in_yaml_only_rises() -> None:
+    found = coverage()
+    print(f"requirements decided by cases: {len(found.decided)}, in YAML: {len(found.by_yaml)}")
+    assert found.by_yaml <= found.decided
+    assert len(found.by_yaml) == BY_YAML, "raise it" if len(found.by_yaml) > BY_YAML else "one is lost"
+
+
+def test_a_list_of_all_ends_with_what_cases_cover() -> None:
+    found = coverage()
+    cases_line = f"{found.cases} cases, {found.without_probes} of them without a probe"
+    line = (
+        f"{len(found.decided)} requirements decided by cases, campaigns left out, {len(found.by_yaml)} of them in YAML"
+    )
+    assert conform("list").stdout.splitlines()[-2:] == [cases_line, line]
+    assert "without a probe" not in conform("list", "--area", "tools").stdout

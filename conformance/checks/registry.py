@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from conformance.catalogue.case_files import load_cases
@@ -42,8 +43,34 @@ def checks() -> dict[str, tuple[str, ...]]:
     for case in cases():
         for identifier in case.requirements:
             found.setdefault(identifier, []).append(f"case {case.id}")
-        for step in case.steps:
+        for step in case.plain_steps:
             if step.kind == "probe":
                 for identifier in step.judges:
                     found[identifier].append(f"probe {step.probe}")
     return {identifier: tuple(dict.fromkeys(names)) for identifier, names in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what cases decide can be read in them: numbers of cases, ids of requirements.
+
+    `decided` by cases, campaigns left out; `by_yaml` those of them that an expectation in a case decides, of what a
+    probe has observed perhaps.
+    """
+
+    cases: int
+    without_probes: int
+    decided: frozenset[str]
+    by_yaml: frozenset[str]
+
+
+@cache
+def coverage() -> Coverage:
+    """What the cases of the suite cover."""
+    steps = [step for case in cases() for step in case.plain_steps if step.probe not in CAMPAIGNS]
+    return Coverage(
+        cases=len(cases()),
+        without_probes=sum(not any(step.kind == "probe" for step in case.plain_steps) for case in cases()),
+        decided=frozenset(identifier for step in steps for identifier in step.judges),
+        by_yaml=frozenset(expectation.requirement for step in steps for expectation in step.expect),
+    )

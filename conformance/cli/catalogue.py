@@ -18,8 +18,8 @@ def list_requirements(as_json: bool, state: str | None, area: str, revision: str
 
     from conformance.catalogue.requirements import load
     from conformance.checks.profiles import rules as profiles
-    from conformance.checks.registry import checks
-    from conformance.reporters.catalogue import advice, entry, listing
+    from conformance.checks.registry import checks, coverage
+    from conformance.reporters.catalogue import advice, covered, entry, listing
     from conformance.reporters.catalogue import state as state_of
     from conformance.revisions import BY_DATE
 
@@ -45,6 +45,8 @@ def list_requirements(as_json: bool, state: str | None, area: str, revision: str
         click.echo(listing(chosen, by))
         if not area and state is None:
             click.echo(advice(profiles.requirements(rules).values(), profiles.checked_by(rules)))
+            if not revision:
+                click.echo(covered(coverage()))
 
 
 @click.command()

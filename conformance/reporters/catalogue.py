@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from conformance.catalogue.mistakes import Mistake
+from conformance.checks.registry import Coverage
 from conformance.files.places import SCHEMAS
 from conformance.model import Basis, Json, Requirement
 
@@ -60,6 +61,14 @@ def advice(rules: Iterable[Requirement], checks: Checks) -> str:
     rows = [(rule, ", ".join(checks[rule.id])) for rule in rules]
     width = max(len(rule.id) for rule, _ in rows)
     return "\n".join(["", "advice for clients, with --profile", *(f"  {rule.id:{width}}  {how}" for rule, how in rows)])
+
+
+def covered(coverage: Coverage) -> str:
+    """How much of what cases decide can be read in them, as the last lines of a list."""
+    return (
+        f"\n{coverage.cases} cases, {coverage.without_probes} of them without a probe\n{len(coverage.decided)} "
+        f"requirements decided by cases, campaigns left out, {len(coverage.by_yaml)} of them in YAML"
+    )
 
 
 def explanation(
