@@ -18,6 +18,7 @@ from conformance.budget import give_back_early
 from conformance.cli import catalogue
 from conformance.cli.cases import cases
 from conformance.cli.diff import diff
+from conformance.cli.export import export
 from conformance.cli.init import init
 from conformance.cli.wrong_use import wrong
 from conformance.system import interrupts
@@ -325,5 +326,5 @@ def _run(plan: Plan) -> NoReturn:
     click.get_current_context().exit(status)
 
 
-for _command in (catalogue.list_requirements, catalogue.explain, init, diff, cases):
+for _command in (catalogue.list_requirements, catalogue.explain, init, diff, cases, export):
     app.add_command(_command)
