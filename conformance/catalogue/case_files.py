@@ -147,6 +147,8 @@ class _File:
             steps=steps if each is None else (_together(steps, each=each),),
         )
         self._check(case, place, steps)
+        for identifier, why in case.undecided.items():
+            self._names.check_sentence(why, (*place, "undecided", identifier), saved)
         return case
 
     def _own_rule(self, identifier: str, entry: dict[str, Json], place: Place) -> str:
@@ -278,8 +280,8 @@ class _File:
         for word in ("as", "expect"):
             if word not in entry:
                 raise self._error((*place, "probe"), f"the probe {name} makes observations: it needs {word!r}")
-        inner = saved | {entry["as"]}
-        expect = tuple(self._expectation(each, (*place, "expect", i), inner) for i, each in enumerate(entry["expect"]))
+        saved.add(entry["as"])
+        expect = tuple(self._expectation(each, (*place, "expect", i), saved) for i, each in enumerate(entry["expect"]))
         judges = tuple(dict.fromkeys(expectation.requirement for expectation in expect))
         illegal = self._known.probes[name].illegal
         settings = entry.get("with", {})
@@ -341,12 +343,15 @@ class _File:
         told = entry[outcome]
         sentence = told if isinstance(told, str) else ""
         self._names.check_sentence(sentence, (*place, outcome), saved)
+        actual = entry.get("actual", "")
+        self._names.check_sentence(actual, (*place, "actual"), saved)
         return Row(
             when=self._names.condition(entry, place, saved),
             outcome=outcome,
             message=sentence,
             severity=Severity(entry["severity"]) if "severity" in entry else None,
             expected=entry.get("expected", ""),
+            actual=actual,
         )
 
     def _when(self, entry: dict[str, Json], place: Place, saved: set[str]) -> tuple[Condition | None, Otherwise | None]:

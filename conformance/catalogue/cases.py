@@ -64,7 +64,8 @@ class Otherwise:
 class Row:
     """One reading of what came: where `when` holds, `outcome` is written down, with the sentence `message`.
 
-    `expected` is what the finding says should have come, "" for what the first row that holds asks for.
+    `expected` is what the finding says should have come, "" for what the first row that holds asks for; `actual` what
+    came, "" for the response.
     """
 
     when: Condition
@@ -72,6 +73,7 @@ class Row:
     message: str = ""
     severity: Severity | None = None
     expected: str = ""
+    actual: str = ""
 
 
 @dataclass(frozen=True, slots=True)

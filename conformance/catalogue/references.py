@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from conformance.catalogue.patterns import ABSENT, shorten
+from conformance.catalogue.patterns import ABSENT, LONGEST, shorten
 from conformance.model import Json
 
 _NAME = r"[a-z][a-z0-9-]*(?:\.[A-Za-z0-9_-]+)*"
@@ -41,18 +41,18 @@ def root(path: str) -> str:
 
 
 class Values(dict[str, Json]):
-    """What was picked and saved, by name; looked up by dotted path, ABSENT if that leads nowhere."""
+    """What was picked, saved and observed, by name; looked up by dotted path, ABSENT if that leads nowhere."""
 
     def __getitem__(self, path: str) -> Json:
         name, _, rest = path.partition(".")
-        return at(super().__getitem__(name), rest)
+        return at(self.get(name, ABSENT), rest)
 
     def told(self, sentence: str) -> str:
         """The sentence with its references replaced by what they stand for."""
 
         def shown(found: re.Match[str]) -> str:
             value = self[found[1]]
-            return value[:100] if isinstance(value, str) else shorten(value)
+            return value[:LONGEST] if isinstance(value, str) else shorten(value)
 
         return _WITHIN.sub(shown, sentence) if "$" in sentence else sentence
 

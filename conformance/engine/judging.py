@@ -43,6 +43,11 @@ class Said:
         """Its first request."""
         return self.calls[0] if self.calls else None
 
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether it is an observation of something else than a request."""
+        return self.step.kind == "probe" and not self.calls
+
 
 class Judge:
     """Judges on a bench, with what was picked and saved so far and the frames that it comes from."""
@@ -156,7 +161,7 @@ class Judge:
         patterns = [row.when.response for row in expectation.rows if row.when.response is not ABSENT]
         # A row that is about silence has the rows decide it.
         silent = any(match(pattern, ABSENT, self.values) is None for pattern in patterns)
-        if response is ABSENT and patterns and not silent:
+        if response is ABSENT and patterns and not (silent or said.asks_nothing):
             self._no_response(expectation, said)
             return
         row = next((row for row in expectation.rows if self.applies(row.when, said)), None)
@@ -171,7 +176,7 @@ class Judge:
             expectation.requirement,
             sentence,
             expected=row.expected or ("another answer" if good is ABSENT else render(good, self.values)),
-            actual=self._shown(said, response),
+            actual=self.values.told(row.actual) or self._shown(said, response),
             frames=said.proof or proof or (call.proof if call is not None else self._frames(said.start)),
             ceiling=row.severity or expectation.severity,
         )
@@ -279,6 +284,8 @@ class Judge:
         call = said.call
         if call is not None and call.answers:
             return call.response, call.proof
+        if said.asks_nothing:
+            return ABSENT, ()
         if call is None or said.step.kind in ("raw", "http"):  # the answer may well lack an id
             stray = self._stray(said.start)
             if stray is not None:
