@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 from typing import ClassVar
 
 from conformance.checks.fuzz.choices import Choices
 from conformance.checks.fuzz.example import DIED, SWALLOWED, Breach, Example, Reply
 from conformance.checks.fuzz.schema_values import Break, Maker, Part, Schema, Unmakeable, broken
-from conformance.checks.ledger import Ledger
 from conformance.checks.probes import Bench
-from conformance.checks.probes.structured import judge_structure
+from conformance.checks.probes.structured import Undecidable, misfit_of
 from conformance.model import Json, Severity
 from conformance.session.messages import encode
 from conformance.survey.survey import Unavailable
@@ -230,16 +228,22 @@ class ToolArguments:
             return EXECUTION
         if not self._session.revision.structured_results or tool.listed.get("outputSchema") is None:
             return EXECUTION
-        scratch = replace(self._bench, ledger=Ledger(self._bench.ledger.case))
-        judge_structure(scratch, tool.listed, reply.call)
-        for finding in scratch.ledger.findings:
-            return Breach(
-                finding.requirement,
-                finding.message,
-                finding.expected,
-                finding.actual,
-                finding.frames,
-                finding.ceiling,
-                {"response": {"result": {"structuredContent": {"$schema": tool.listed["outputSchema"]}}}},
-            )
-        return CONFORMS if CONFORMS in scratch.ledger.tested else EXECUTION
+        try:
+            wrong = misfit_of(tool.listed, reply.call, self._session.revision.date)
+        except Undecidable:
+            return EXECUTION
+        if not wrong:
+            return CONFORMS
+        named = f"tool {tool.listed['name']!r}"
+        there = "structuredContent" in result
+        return Breach(
+            CONFORMS,
+            f"the structuredContent of {named} breaks its outputSchema"
+            if there
+            else f"{named} has an outputSchema and returns no structuredContent",
+            "structuredContent that fits the outputSchema",
+            wrong,
+            reply.proof,
+            None,
+            {"response": {"result": {"structuredContent": {"$schema": tool.listed["outputSchema"]}}}},
+        )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from conformance.checks.probes import Bench, probe
+from collections.abc import Iterator
+
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.observed import slow_call
-from conformance.checks.probes.outcome import UNANSWERED, shown, stray
-from conformance.model import Frame, Json, Severity
+from conformance.checks.probes.outcome import UNANSWERED, stray
+from conformance.model import Frame, Json
 from conformance.session.messages import encode
 from conformance.session.session import Call
 
@@ -16,9 +18,6 @@ PROGRESS = "notifications/progress"
 NEVER_ANSWERED = "jsonrpc/notification-never-answered"
 
 LATE_RESPONSE = "cancellation/late-response-ignored"
-SILENT = "cancellation/no-response-after-cancel"
-STOPS = "cancellation/stops-processing"
-
 TRIES = 3
 """How often a cancelled call must go on before that is told: a cancellation may always come too late."""
 
@@ -66,16 +65,18 @@ def _refused_by_http(frame: Frame) -> bool:
     return frame.channel == "body" and (frame.status or 200) >= 400
 
 
-@probe("cancellation.in-flight", SILENT, STOPS)
-def in_flight(bench: Bench) -> None:
-    """A slow tool is called and cancelled at once, until the server heeds it or TRIES times."""
+@probe("cancellation.in-flight")
+def in_flight(bench: Bench) -> Iterator[Observation]:
+    """A slow tool is called and cancelled at once, until the server heeds it or TRIES times.
+
+    It finds out which tool is slow, and for how long it goes on.
+    """
     next(callable_tools(bench))
     slow = slow_call(bench)
     seconds = slow.seconds
     # Whether the tool, left alone, still reports progress after half its time.
     talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], seconds / 2) is not None
-    if not talks:
-        bench.ledger.inconclusive(STOPS, f"the slow tool {slow.params['name']!r} reports no progress on the way")
+    facts = {"tool": slow.params["name"], "talks": talks}
     answered: Call | None = None
     working: tuple[Call, Frame] | None = None
     for number in range(TRIES):
@@ -87,17 +88,20 @@ def in_flight(bench: Bench) -> None:
         bench.session.give_up(call)
         sentinel = bench.session.hear_out()
         if sentinel is None or not sentinel.answers:
-            for requirement in (SILENT, STOPS):
-                bench.ledger.block(requirement, UNANSWERED)
+            yield Observation({**facts, "lost": True})
             return
         going = _progress_after(bench, call, token, seconds / 2)
         answered = call if call.answers and _in_spite(call, seconds / 2) else None
         working = (call, going) if going is not None else None
         if answered is None and working is None:
             break
-    _judge_answer(bench, answered)
-    if talks:
-        _judge_work(bench, working)
+    yield Observation({"answered": answered is not None}, answered)
+    if working is None:
+        yield Observation({**facts, "works-on": False})
+    else:
+        call, frame = working
+        late = f"progress {frame.at - call.sent.at:.2f} s after the call, which was cancelled at once"
+        yield Observation({**facts, "works-on": True}, call, (call.sent, frame), late)
 
 
 def _in_spite(call: Call, seconds: float) -> bool:
@@ -115,36 +119,6 @@ def _progress_after(bench: Bench, call: Call, token: Json, seconds: float) -> Fr
         if isinstance(params, dict) and params.get("progressToken") == token and frame.at - call.sent.at > seconds:
             return frame
     return None
-
-
-def _judge_answer(bench: Bench, call: Call | None) -> None:
-    if call is None:
-        bench.ledger.held(SILENT)
-        return
-    bench.ledger.broke(
-        SILENT,
-        "a call that was cancelled is answered, each time",
-        expected="no response",
-        actual=shown(call),
-        frames=call.proof,
-        # It may be one that cannot be cancelled, which nobody can know.
-        ceiling=Severity.ADVICE,
-    )
-
-
-def _judge_work(bench: Bench, working: tuple[Call, Frame] | None) -> None:
-    if working is None:
-        bench.ledger.held(STOPS)
-        return
-    call, frame = working
-    bench.ledger.broke(
-        STOPS,
-        "a call that was cancelled goes on reporting progress, each time",
-        expected="no progress long after the cancellation",
-        actual=f"progress {frame.at - call.sent.at:.2f} s after the call, which was cancelled at once",
-        frames=(call.sent, frame),
-        ceiling=Severity.ADVICE,
-    )
 
 
 def answer_late(bench: Bench, question: Frame) -> None:

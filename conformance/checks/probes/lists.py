@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.catalogue.patterns import shorten
-from conformance.checks.probes import Bench
-from conformance.checks.probes.outcome import answered, asked_again
+from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.outcome import asked_again
 from conformance.model import Frame, Json
 from conformance.session.session import Call, Session, encode
 from conformance.survey.picks import KEYS
 from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, capability_of, read_no_further, size_of
+
+UPDATED = "notifications/resources/updated"
 
 
 @dataclass(slots=True)
@@ -61,31 +64,22 @@ def walk(session: Session, name: str) -> Walk:
     return found
 
 
-def judge_independence(bench: Bench, name: str, connections: list[Session]) -> None:
-    """Two connections list the same; a difference must show three times, and not be a change for everybody."""
-    requirement = f"{name}/list-independent-of-connection"
+def compare(name: str, connections: list[Session]) -> Observation:
+    """How two connections list `name`; a difference must show three times, and not be a change for everybody."""
     here, there = connections
     for attempt in range(3):
         walks = [walk(session, name) for session in (here, there, here)]
         for each in walks:
             if each.problem:
-                answered(bench, each.pages[-1], requirement)
-                bench.ledger.inconclusive(requirement, f"the list of {name} cannot be walked: {each.problem}")
-                return
+                return Observation({"list": name, "problem": each.problem}, each.pages[-1])
         seen = [set(each.keys(name)) for each in walks]
+        frames = (*walks[0].proof, *walks[1].proof)
         if seen[0] == seen[1]:
-            bench.ledger.held(requirement)
-            return
+            return Observation({"list": name, "seen": "the same"}, walks[0].pages[-1], frames)
         if seen[0] == seen[2] and attempt == 2:
-            bench.ledger.broke(
-                requirement,
-                f"two connections see different {name}",
-                expected="the same list on every connection",
-                actual=f"only one of them sees {', '.join(sorted(seen[0] ^ seen[1])[:5])}",
-                frames=(*walks[0].proof, *walks[1].proof),
-            )
-            return
-    bench.ledger.inconclusive(requirement, f"the list of {name} changes all the time")
+            only = ", ".join(sorted(seen[0] ^ seen[1])[:5])
+            return Observation({"list": name, "seen": "different", "only-one": only}, walks[0].pages[-1], frames)
+    return Observation({"list": name, "seen": "changing"}, walks[0].pages[-1], frames)
 
 
 @dataclass(slots=True)
@@ -137,54 +131,26 @@ def _opens_stream(session: Session) -> bool:
     return [head.status for head in heads()[:1]] == [200]
 
 
-def judge_announcements(bench: Bench, before: Watch, after: Watch, start: int, proof: list[Frame]) -> None:
-    """Each list that changed needs a notification since frame `start`."""
+def changes(bench: Bench, before: Watch, after: Watch, start: int, proof: list[Frame]) -> Iterator[Observation]:
+    """What became of each list and each resource, and what was said of it since frame `start`."""
     heard = [f for f in bench.session.since(start) if f.origin == "target" and isinstance(f.message, dict)]
-    for name in before.lists:
+    for name, keys in before.lists.items():
         kind = capability_of(name)
-        requirement = f"{kind}/list-change-announced"
-        if before.lists[name] == after.lists.get(name):
-            bench.ledger.inconclusive(requirement, f"no tool that was called changed the list of {name}")
-        elif any(f.message.get("method") == f"notifications/{kind}/list_changed" for f in heard):
-            bench.ledger.held(requirement)
-        else:
-            difference = sorted(set(before.lists[name]) ^ set(after.lists.get(name, [])))
-            misnamed = _misnamed(kind, heard)
-            bench.ledger.broke(
-                requirement,
-                f"the list of {name} changed without notifications/{kind}/list_changed",
-                expected=f"notifications/{kind}/list_changed, since {kind}.listChanged is declared",
-                actual=f"{_instead(misnamed)}; changed: {', '.join(difference[:5])}",
-                frames=(*proof[-4:], *misnamed),
-            )
+        told = any(f.message.get("method") == f"notifications/{kind}/list_changed" for f in heard)
+        difference = sorted(set(keys) ^ set(after.lists.get(name, [])))
+        facts: dict[str, Json] = {"list": name, "kind": kind, "changed": keys != after.lists.get(name), "told": told}
+        yield _observed({**facts, "difference": ", ".join(difference[:5])}, kind, heard, proof)
     for uri, contents in before.contents.items():
-        _judge_update(bench, uri, contents != after.contents.get(uri, contents), heard, proof)
+        params = [f.message.get("params") for f in heard if f.message.get("method") == UPDATED]
+        told = any(isinstance(each, dict) and str(each.get("uri", "")).startswith(uri) for each in params)
+        changed = contents != after.contents.get(uri, contents)
+        yield _observed({"uri": uri, "changed": changed, "told": told}, "resources", heard, proof)
 
 
-def _judge_update(bench: Bench, uri: str, changed: bool, heard: list[Frame], proof: list[Frame]) -> None:
-    requirement = "resources/update-announced"
-    told = [f.message.get("params") for f in heard if f.message.get("method") == "notifications/resources/updated"]
-    if not changed:
-        return
-    if any(isinstance(params, dict) and str(params.get("uri", "")).startswith(uri) for params in told):
-        bench.ledger.held(requirement)
-        return
-    misnamed = _misnamed("resources", heard)
-    bench.ledger.broke(
-        requirement,
-        "a subscribed resource changed without notifications/resources/updated",
-        expected=f"notifications/resources/updated for {uri}",
-        actual=_instead(misnamed),
-        frames=(*proof[-4:], *misnamed),
-    )
-
-
-def _misnamed(kind: str, heard: list[Frame]) -> list[Frame]:
-    """A notification about `kind` that the specification does not have, if there was one."""
+def _observed(facts: dict[str, Json], kind: str, heard: list[Frame], proof: list[Frame]) -> Observation:
+    """With a notification about `kind` that the specification does not have, if there was one."""
     known = (f"notifications/{kind}/list_changed", f"notifications/{kind}/updated")
     about = [f for f in heard if str(f.message.get("method", "")).startswith(f"notifications/{kind}/")]
-    return [f for f in about if f.message["method"] not in known][:1]
-
-
-def _instead(misnamed: list[Frame]) -> str:
-    return f"{misnamed[0].message['method'][:100]}, which is no method" if misnamed else "silence"
+    misnamed = [f for f in about if f.message["method"] not in known][:1]
+    instead = f"{misnamed[0].message['method'][:100]}, which is no method" if misnamed else "silence"
+    return Observation({**facts, "instead": instead}, frames=(*proof[-4:], *misnamed))

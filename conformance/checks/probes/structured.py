@@ -6,13 +6,9 @@ import json
 from collections.abc import Iterator
 
 from conformance.catalogue.patterns import shorten
-from conformance.checks.probes import Bench
-from conformance.model import Json, Severity
-from conformance.session.session import Call, encode
+from conformance.model import Json
+from conformance.session.session import Call
 from conformance.validation.json_schemas import DIALECTS, Unusable, misfit
-
-CONFORMS = "tools/structured-content-conforms"
-TEXT_COPY = "tools/structured-content-text-copy"
 
 
 class Undecidable(Exception):
@@ -51,54 +47,23 @@ def _breach(dialect: str, schema: Json, value: Json, named: Json) -> str:
     return "" if wrong is None else str(wrong)
 
 
-def judge_structure(bench: Bench, tool: Json, call: Call) -> None:
-    """A complete result without isError of a tool with outputSchema needs structuredContent that fits."""
-    schema = tool.get("outputSchema")
-    if schema is None:
-        return
+def misfit_of(tool: Json, call: Call, revision: str) -> str:
+    """Why the result lacks the structuredContent that the tool's outputSchema wants, "" if it does not.
+
+    It must be a complete result without isError. Raises Undecidable.
+    """
     if "structuredContent" not in call.result:
-        bench.ledger.broke(
-            CONFORMS,
-            f"tool {tool.get('name')!r} has an outputSchema and returns no structuredContent",
-            expected="structuredContent that fits the outputSchema",
-            actual="none",
-            frames=call.proof,
-        )
-        return
-    try:
-        wrong = breach(schema, call.result["structuredContent"], bench.session.revision.date)
-    except Undecidable as reason:
-        bench.ledger.inconclusive(CONFORMS, f"tool {tool.get('name')!r}: {reason}")
-        return
-    if not wrong:
-        bench.ledger.held(CONFORMS)
-        return
-    bench.ledger.broke(
-        CONFORMS,
-        f"the structuredContent of tool {tool.get('name')!r} breaks its outputSchema",
-        expected=encode(schema).decode("utf-8", "replace")[:300],
-        actual=wrong,
-        frames=call.proof,
-    )
+        return "no structuredContent"
+    return breach(tool["outputSchema"], call.result["structuredContent"], revision)
 
 
-def judge_text_copy(bench: Bench, tool: Json, call: Call) -> None:
-    """Beside structuredContent some text block holds the same as JSON; from 2026-07-28 other text breaks it less."""
-    if "structuredContent" not in call.result:
-        return
+def text_beside(call: Call) -> str:
+    """Whether some text block holds the same as structuredContent, as JSON: "same", "other", or "none" for no text."""
     texts = list(_texts(call.result))
-    if any(_same(text, call.result["structuredContent"]) for text in texts):
-        bench.ledger.held(TEXT_COPY)
-        return
-    prose = bool(texts) and bench.session.revision.date >= "2026-07-28"
-    bench.ledger.broke(
-        TEXT_COPY,
-        f"tool {tool.get('name')!r} returns structuredContent without a copy as text",
-        expected="a text block that holds the structured content as JSON",
-        actual=f"text: {texts[0][:200]}" if texts else "no text block",
-        frames=call.proof,
-        ceiling=Severity.ADVICE if prose else None,
-    )
+    if not texts:
+        return "none"
+    content = call.result.get("structuredContent")
+    return "same" if any(_same(text, content) for text in texts) else "other"
 
 
 def _texts(result: Json) -> Iterator[str]:
