@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from conformance.checks.probes import Bench, probe
+from collections.abc import Iterator
+
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import call_each
-from conformance.checks.probes.outcome import answered, shown
-from conformance.model import Json, Severity
+from conformance.model import Json
 from conformance.session.session import Call, Session
 from conformance.survey.survey import Unavailable
 
-RETRY = "input-required/retry-self-contained"
-IGNORED = "input-required/unexpected-responses-ignored"
-ASKED_AGAIN = "input-required/missing-responses-asked-again"
-NOT_ASSUMED = "input-required/retry-not-assumed"
 MAX_ROUNDS = 5
 FEW = 5
 EXTRA: Json = {"mcp-conform-extra": {"action": "accept", "content": {}}}
@@ -42,94 +39,38 @@ def responses_to(session: Session, call: Call) -> dict[str, Json]:
     }
 
 
-@probe("input-required.retry", RETRY, IGNORED, ASKED_AGAIN, NOT_ASSUMED)
-def retry(bench: Bench) -> None:
-    """Each tool that may be called, by a client with every capability; those that ask get answers of several kinds."""
+@probe("input-required.retry")
+def retry(bench: Bench) -> Iterator[Observation]:
+    """Each tool that may be called, by a client with every capability; those that ask get answers of several kinds.
+
+    It finds out which tools ask, and makes up the answers to what they ask for.
+    """
     asking = [call for _, call in call_each(bench, talkative=True) if asks(call)]
     if not asking:
         raise Unavailable("no tool that was called asks for input")
-    for call in asking[:FEW]:
-        if not isinstance(call.result.get("requestState", ""), str):
-            bench.ledger.block(RETRY, "input-required/request-state-is-string")
+    session = bench.session
+    for first in asking[:FEW]:
+        if not isinstance(first.result.get("requestState", ""), str):
+            yield Observation({"responses": "impossible"}, first)
             continue
-        done = _full_retry(bench, call)
-        if done is None:
-            continue
-        _judge_kind(bench, IGNORED, call, {**responses_to(bench.session, call), **EXTRA}, done)
-        if "inputRequests" in call.result:
-            _judge_missing(bench, call)
-        _judge_anew(bench, call)
+        done = _full_retry(session, first)
+        yield Observation({"responses": "all"}, done, (*first.proof, *done.proof))
+        if not done.answers or done.error is not None:
+            continue  # there is nothing to compare with
+        extra = {**responses_to(session, first), **EXTRA}
+        yield Observation({"responses": "more"}, session.request("tools/call", retried(first, extra)))
+        if "inputRequests" in first.result:
+            yield Observation({"responses": "none"}, session.request("tools/call", retried(first, {})))
+        params = {name: value for name, value in first.params.items() if name != "_meta"}
+        anew = session.request("tools/call", params)
+        yield Observation({"responses": "not a retry"}, anew, (*first.proof, *anew.proof))
 
 
-def _full_retry(bench: Bench, first: Call) -> Call | None:
-    """The outcome of answering all that is asked, None if there is none to compare with."""
+def _full_retry(session: Session, first: Call) -> Call:
+    """The last call when all that is asked is answered, again and again."""
     call = first
     for _ in range(MAX_ROUNDS):
-        call = bench.session.request("tools/call", retried(call, responses_to(bench.session, call)))
-        if not answered(bench, call, RETRY):
-            return None
+        call = session.request("tools/call", retried(call, responses_to(session, call)))
         if not asks(call):
             break
-    if call.error is None:
-        bench.ledger.held(RETRY)
-        return call
-    bench.ledger.broke(
-        RETRY,
-        "a retry with the original params, the responses and the state is refused",
-        expected="a result",
-        actual=shown(call),
-        frames=(*first.proof, *call.proof),
-    )
-    return None
-
-
-def _judge_kind(bench: Bench, requirement: str, first: Call, responses: Json, done: Call) -> None:
-    call = bench.session.request("tools/call", retried(first, responses))
-    if not answered(bench, call, requirement):
-        return
-    if call.error is None or done.error is not None:
-        bench.ledger.held(requirement)
-        return
-    bench.ledger.broke(
-        requirement,
-        "a retry with a response that was not asked for is refused",
-        expected="the same as without it",
-        actual=shown(call),
-        frames=call.proof,
-        ceiling=Severity.WARNING,
-    )
-
-
-def _judge_missing(bench: Bench, first: Call) -> None:
-    call = bench.session.request("tools/call", retried(first, {}))
-    if not answered(bench, call, ASKED_AGAIN):
-        return
-    if call.error is None:
-        bench.ledger.held(ASKED_AGAIN)  # asking again, or doing without: whether it is needed is the server's to say
-        return
-    bench.ledger.broke(
-        ASKED_AGAIN,
-        "a retry without the responses is refused instead of asked for again",
-        expected="an input_required result",
-        actual=shown(call),
-        frames=call.proof,
-        ceiling=Severity.WARNING,
-    )
-
-
-def _judge_anew(bench: Bench, first: Call) -> None:
-    params = {name: value for name, value in first.params.items() if name != "_meta"}
-    call = bench.session.request("tools/call", params)
-    if not answered(bench, call, NOT_ASSUMED):
-        return
-    if call.error is None:
-        bench.ledger.held(NOT_ASSUMED)
-        return
-    bench.ledger.broke(
-        NOT_ASSUMED,
-        "after input was asked for and not given, the same call is refused",
-        expected="the same kind of answer as the first time",
-        actual=shown(call),
-        frames=(*first.proof, *call.proof),
-        ceiling=Severity.WARNING,
-    )
+    return call
