@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from conformance.checks.probes import Bench
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, cancel
 from conformance.checks.probes.lists import hears_announcements
 from conformance.model import Frame, Json
@@ -225,30 +225,24 @@ class Client:
             return session.ended.reason
         return f"no answer within {session.limits.answer:g} s to the ping that follows"
 
-    def judge_end(self, requirement: str, call: Call, control: bool, what: str) -> bool:
-        """Whether the call ended and the server goes on; if it does not, `requirement` is broken.
-
-        `control` says that the same call is answered if the client is helpful: else its silence proves nothing.
-        """
-        ledger, session = self._bench.ledger, self._session
+    def observe(self, asker: Asker, call: Call, **facts: Json) -> Observation:
+        """What became of the tool's call and of the server: `answered`, `server`, and what else is known."""
+        session = self._session
         lost = self.lost()
+        facts |= {"tool": asker.tool.get("name"), "answered": bool(call.answers)}
         if call.answers and not lost:
-            return True
-        ended = session.ended if session is not None else None
-        if ended is None and not call.answers and not control:
-            ledger.inconclusive(requirement, "no tool that asks is answered in time if it gets what it asks for")
-            return False
-        ledger.broke(
-            requirement,
-            f"{what}, and the server {'ends' if ended else 'gets stuck'}",
-            expected="some result or error, and a server that goes on",
-            actual=call.lost or lost,
-            frames=proof(session, call),
-        )
-        return False
+            return Observation({**facts, "server": "goes on"}, call, proof(session, call))
+        ended = session is not None and session.ended is not None
+        facts["server"] = "ends" if ended else "gets stuck"
+        return Observation(facts, call, proof(session, call), call.lost or lost)
 
 
-def proof(session: Session | None, call: Call) -> list[Frame]:
+def survived(seen: Observation) -> bool:
+    """Whether the call was answered, and the server goes on."""
+    return bool(seen.values["server"] == "goes on")
+
+
+def proof(session: Session | None, call: Call) -> tuple[Frame, ...]:
     """The call and its answer; between them the last request of the server and our reply."""
     frames = list(call.proof)
     asked = [f for f in session.since(call.sent.number) if is_question(f)] if session is not None else []
@@ -256,7 +250,7 @@ def proof(session: Session | None, call: Call) -> list[Frame]:
         ours = (f for f in session.since(asked[-1].number) if f.origin == "us" and isinstance(f.message, dict))
         replies = [f for f in ours if "method" not in f.message and f.message.get("id") == asked[-1].message["id"]]
         frames += [asked[-1], *replies[:1]]
-    return sorted(frames, key=lambda frame: frame.number)
+    return tuple(sorted(frames, key=lambda frame: frame.number))
 
 
 def _at_first(session: Session, rounds: int, method: str, reply: Callable[[Json], Reply]) -> Callable[[Json], Reply]:

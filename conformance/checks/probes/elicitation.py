@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from conformance.checks.probes import Bench, probe
-from conformance.checks.probes.askers import Asker, Client, find_askers, fixed, is_question, proof, refusal
-from conformance.checks.probes.outcome import INTERNAL_ERROR, code_of, complete, shown, succeeded
-from conformance.model import Frame, Json, Severity
+from collections.abc import Iterator
+from dataclasses import replace
+
+from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes.askers import Asker, Client, find_askers, fixed, is_question, survived
+from conformance.checks.probes.outcome import complete, succeeded
+from conformance.model import Frame, Json
+from conformance.session.answers import CAPABILITY, Reply
 from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
 
 CREATE = "elicitation/create"
-ACTIONS = "elicitation/all-actions-handled"
-ASSUMED = "elicitation/success-not-assumed"
-VALIDATED = "elicitation/content-validated"
-BOUND = "elicitation/bound-to-client-and-user"
-REQUIRED = {
-    "elicitation/create": "elicitation/capability-required",
-    "sampling/createMessage": "sampling/capability-required",
-    "roots/list": "roots/capability-checked",
-}
-DECLARED = "discovery/only-declared-client-capabilities"
 NOBODY = "no tool that was called asks the client for input of the user; name one with --call-tool"
+UNHELPFUL: dict[str, Reply] = {
+    "decline": {"result": {"action": "decline"}},
+    "cancel": {"result": {"action": "cancel"}},
+    "error": {"error": {"code": -32602, "message": "Invalid params"}},
+}
 
 
-@probe("asking.undeclared", DECLARED, *REQUIRED.values())
-def undeclared(bench: Bench) -> None:
-    """The tools that ask, twice each, by a client without any capability. Invariants judge what they ask then."""
+@probe("asking.undeclared")
+def undeclared(bench: Bench) -> Iterator[Observation]:
+    """The tools that ask, twice each, by a client without any capability. Invariants judge what they ask then.
+
+    It finds out what each of them asks of a client that has everything.
+    """
     askers = find_askers(bench)
     # What it asks for of its own accord, as it does of a client that has it, it must not ask for here.
     answered = {frame.message["method"] for frame in bench.session.trace if is_question(frame)}
@@ -39,76 +41,44 @@ def undeclared(bench: Bench) -> None:
         calls = [client.call(asker, {}) for _ in range(2)]
         if client.lost() == "" and all(call.answers for call in calls):
             answered |= {method for method, _ in asker.asked}
-    for method, requirement in REQUIRED.items():
-        if method in answered:
-            bench.ledger.held(requirement)
-            bench.ledger.held(DECLARED)
-        else:
-            bench.ledger.inconclusive(requirement, f"no tool that was called and is answered asks for {method}")
-    bench.ledger.inconclusive(DECLARED, "the tools that ask are not answered without what they ask for")
+    for method in CAPABILITY:
+        yield Observation({"method": method, "answered-without": method in answered})
 
 
-@probe("asking.elicitation", ACTIONS, ASSUMED, VALIDATED)
-def actions(bench: Bench) -> None:
-    """Tools that ask the user, who accepts, declines, cancels, is refused by the client, or breaks the form."""
+@probe("asking.elicitation")
+def actions(bench: Bench) -> Iterator[Observation]:
+    """Tools that ask the user, who accepts, declines, cancels, is refused by the client, or breaks the form.
+
+    It finds out which tools ask, fills in their forms, and compares what they return.
+    """
     askers = find_askers(bench, CREATE)
     if not askers:
         raise Unavailable(NOBODY)
+    stateless = bench.session.revision.era == "stateless"
     client = Client(bench, {name: value for asker in askers for name, value in asker.capabilities.items()})
     for asker in askers:
         control = client.call(asker, {})
-        what = f"tool {asker.name} is called and the user accepts"
-        if not client.judge_end(ACTIONS, control, False, what):
+        seen = client.observe(asker, control, reply="accept")
+        yield seen
+        if not survived(seen):
             continue
-        if all(_rejected(bench, client, asker, control, action) for action in ("decline", "cancel", "error")):
-            bench.ledger.held(ACTIONS)
+        for name, reply in UNHELPFUL.items():
+            if name == "error" and stateless:
+                break  # there is no such answer
+            call = client.call(asker, {CREATE: fixed(reply)})
+            seen = client.observe(asker, call, reply=name)
+            same = survived(seen) and name == "decline" and _asks_once(asker) and _same_success(control, call)
+            frames = (*control.proof, *seen.frames) if same else seen.frames
+            yield replace(seen, values={**seen.values, "same-as-accepted": same}, frames=frames)
+            if same or not survived(seen):
+                break
         if succeeded(control) and complete(control):
-            _invalid(bench, client, asker)
-    bench.ledger.inconclusive(VALIDATED, "no tool that asks by a form succeeds, or no form can be answered wrongly")
+            yield from _invalid(client, asker)
 
 
-def _rejected(bench: Bench, client: Client, asker: Asker, control: Call, action: str) -> bool:
-    """Whether the tool deals with a user who says `action`, or a client that answers by an error."""
-    stateless = bench.session.revision.era == "stateless"
-    if action == "error":
-        if stateless:
-            return True  # there is no such answer
-        reply = refusal(-32602, "Invalid params")
-        what = f"tool {asker.name} asks the user and the client answers by an error"
-    else:
-        reply = fixed({"result": {"action": action}})
-        what = f"tool {asker.name} asks the user, who says {action}"
-    call = client.call(asker, {CREATE: reply})
-    if not client.judge_end(ACTIONS, call, True, what):
-        return False
-    if stateless:
-        _judge_assumption(bench, client, call, what)
-    forms = [params for params in asker.asks(CREATE) if params.get("mode", "form") == "form"]
-    if action == "decline" and forms and len(asker.asked) == 1 and _same_success(control, call):
-        bench.ledger.broke(
-            ACTIONS,
-            f"{what}, and its result is the same as if the user had accepted",
-            expected="a result that tells a user who declined from one who accepted",
-            actual=shown(call),
-            frames=(*control.proof, *proof(client.session, call)),
-            # It may do without what it asked for.
-            ceiling=Severity.ADVICE,
-        )
-        return False
-    return True
-
-
-def _judge_assumption(bench: Bench, client: Client, call: Call, what: str) -> None:
-    if code_of(call) != INTERNAL_ERROR:
-        bench.ledger.held(ASSUMED)
-        return
-    bench.ledger.broke(
-        ASSUMED,
-        f"{what}, and the call fails by an internal error",
-        expected=f"a result, another question, or another error than {INTERNAL_ERROR}",
-        actual=shown(call),
-        frames=call.proof,
-    )
+def _asks_once(asker: Asker) -> bool:
+    """Whether all that the tool asks is one form: it may do without what it asked for only then."""
+    return len(asker.asked) == 1 and any(params.get("mode", "form") == "form" for params in asker.asks(CREATE))
 
 
 def _same_success(control: Call, call: Call) -> bool:
@@ -119,7 +89,7 @@ def _same_success(control: Call, call: Call) -> bool:
     return told[0] == told[1] and bool(control.result.get("content"))
 
 
-def _invalid(bench: Bench, client: Client, asker: Asker) -> None:
+def _invalid(client: Client, asker: Asker) -> Iterator[Observation]:
     """The tool's first form, accepted once with content that does not fit it."""
     forms = [params.get("requestedSchema") for params in asker.asks(CREATE) if params.get("mode", "form") == "form"]
     found = next(((form, *wrong) for form in forms if (wrong := misfit(form, _filled(client, form))) is not None), None)
@@ -137,19 +107,8 @@ def _invalid(bench: Bench, client: Client, asker: Asker) -> None:
         return {"result": client.plausible(CREATE, params)}
 
     call = client.call(asker, {CREATE: reply})
-    what = f"tool {asker.name} asks the user and gets content in which {why}"
-    if not client.judge_end(VALIDATED, call, True, what) or not given:
-        return
-    if given > 1 or not succeeded(call) or not complete(call):
-        bench.ledger.held(VALIDATED)
-        return
-    bench.ledger.broke(
-        VALIDATED,
-        f"{what}, and it succeeds",
-        expected="an error, a result with isError: true, or another question",
-        actual=shown(call),
-        frames=proof(client.session, call),
-    )
+    seen = client.observe(asker, call, reply="wrong content", wrong=why, succeeds=succeeded(call) and complete(call))
+    yield replace(seen, values={**seen.values, "times-asked": given})
 
 
 def _filled(client: Client, form: Json) -> dict[str, Json]:
@@ -175,8 +134,8 @@ def misfit(form: Json, content: dict[str, Json]) -> tuple[dict[str, Json], str] 
     return None
 
 
-@probe("asking.other-client", BOUND)
-def other_client(bench: Bench) -> None:
+@probe("asking.other-client")
+def other_client(bench: Bench) -> Iterator[Observation]:
     """Two sessions of one server: the second one answers what only the first was asked."""
     askers = find_askers(bench, CREATE)
     if not askers:
@@ -189,10 +148,9 @@ def other_client(bench: Bench) -> None:
         call = ours.send("tools/call", asker.params)
         question = _question(ours, call)
         if question is not None and is_question(question) and question.message["method"] == CREATE:
-            _answer_elsewhere(bench, (ours, other), call, question)
+            yield _answered_elsewhere((ours, other), call, question)
             return
         call.excused = True
-    bench.ledger.inconclusive(BOUND, "no tool that was called asks the user before all else")
 
 
 def _question(session: Session, call: Call) -> Frame | None:
@@ -205,7 +163,7 @@ def _question(session: Session, call: Call) -> Frame | None:
     return None
 
 
-def _answer_elsewhere(bench: Bench, sessions: tuple[Session, Session], call: Call, question: Frame) -> None:
+def _answered_elsewhere(sessions: tuple[Session, Session], call: Call, question: Frame) -> Observation:
     ours, other = sessions
     message = question.message
     result = ours.answers.plausible(CREATE, message.get("params"))
@@ -215,19 +173,11 @@ def _answer_elsewhere(bench: Bench, sessions: tuple[Session, Session], call: Cal
     other.hear_out()
     ours.listen(ours.limits.quiet)
     if call.answers and succeeded(call):
-        bench.ledger.broke(
-            BOUND,
-            "the answer of another client, in a session of its own, is taken for that of the client that was asked",
-            expected="only the client that was asked can answer",
-            actual=shown(call),
-            frames=(call.sent, question, *[f for f in other.since(foreign) if f.origin == "us"][:1], *call.answers),
-        )
-        return
+        told = [frame for frame in other.since(foreign) if frame.origin == "us"][:1]
+        frames = (call.sent, question, *told, *call.answers)
+        return Observation({"goes-on-after": "the other"}, call, frames)
     if not call.answers:
         ours.raw(response, illegal=False)
         ours.wait(call)
     call.excused = True
-    if call.answers:
-        bench.ledger.held(BOUND)
-    else:
-        bench.ledger.inconclusive(BOUND, "the tool that asks is not answered in time")
+    return Observation({"goes-on-after": "its own" if call.answers else "none"}, call)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from conformance.checks.probes import Bench, probe
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import (
     EVERYTHING,
     Asker,
@@ -15,21 +15,21 @@ from conformance.checks.probes.askers import (
     fixed,
     is_question,
     refusal,
+    survived,
     with_tools_of,
 )
-from conformance.checks.probes.outcome import shown, succeeded
+from conformance.checks.probes.outcome import succeeded
 from conformance.model import Json
 from conformance.session.session import Call, encode
 from conformance.survey.survey import Unavailable
 
 LIST = "roots/list"
-UNAVAILABLE = "roots/unavailable-roots-handled"
-CHANGED = "roots/list-change-handled"
-BOUNDARIES = "roots/boundaries-respected"
 CLIENT: Json = {"roots": EVERYTHING["roots"]}
 NOBODY = (
     "the server does not ask for roots, neither at its start nor in a tool that was called; name one with --call-tool"
 )
+FAILING = refusal(-32603, "Internal error")
+NONE = fixed({"result": {"roots": []}})
 OTHER: Json = {"roots": [{"uri": "file:///mcp-conform/other", "name": "other"}]}
 
 
@@ -50,57 +50,50 @@ def _users(bench: Bench) -> tuple[list[Asker], bool]:
     return askers, unasked
 
 
-@probe("asking.roots", UNAVAILABLE, CHANGED)
-def unavailable(bench: Bench) -> None:
-    """Servers that use roots: asking brings an error, then no roots; then the roots are there, and change."""
+@probe("asking.roots")
+def unavailable(bench: Bench) -> Iterator[Observation]:
+    """Servers that use roots: asking brings an error, then no roots; then the roots are there, and change.
+
+    It finds out which tools ask, and whether the server does so by itself.
+    """
     askers, unasked = _users(bench)
     capabilities = {**CLIENT, **{name: value for asker in askers for name, value in asker.capabilities.items()}}
-    failing = refusal(-32603, "Internal error")
     stateless = bench.session.revision.era == "stateless"
-    client = Client(bench, capabilities, opening={} if stateless else {LIST: failing})
-    if unasked and not _goes_on(bench, client, UNAVAILABLE, "the server asks for roots and gets an error"):
-        return
+    client = Client(bench, capabilities, opening={} if stateless else {LIST: FAILING})
+    if unasked:
+        seen = _goes_on(client, roots="an error")
+        if not survived(seen) or not askers:
+            yield seen  # tools that ask decide it otherwise
+        if not survived(seen):
+            return
     changing: Asker | None = None
     for asker in askers:
-        control = client.call(asker, {})
-        if not client.judge_end(UNAVAILABLE, control, False, f"tool {asker.name} asks for roots and gets some"):
-            continue
-        lacking = [("none", fixed({"result": {"roots": []}}))]
-        lacking += [] if stateless else [("an error", failing)]
-        for what, reply in lacking:
-            call = client.call(asker, {LIST: reply})
-            if not client.judge_end(UNAVAILABLE, call, True, f"tool {asker.name} asks for roots and gets {what}"):
+        seen = client.observe(asker, client.call(asker, {}), roots="some")
+        yield seen
+        for what, reply in (("none", NONE), *([] if stateless else [("an error", FAILING)])):
+            if not survived(seen):
                 break
-        else:
-            bench.ledger.held(UNAVAILABLE)
+            seen = client.observe(asker, client.call(asker, {LIST: reply}), roots=what)
+            yield seen
+        if survived(seen):
             changing = changing or asker
-    if not askers:
-        bench.ledger.held(UNAVAILABLE)
     if not stateless and (changing or unasked):
-        _change(bench, changing, capabilities, unasked)
+        yield from _change(bench, changing, capabilities, unasked)
 
 
-def _goes_on(bench: Bench, client: Client, requirement: str, what: str) -> bool:
-    """Whether the server still answers after a while; else `requirement` is broken."""
+def _goes_on(client: Client, **facts: Json) -> Observation:
+    """Whether the server still answers after a while."""
     session = client.session
     lost = client.lost()
     if not lost:
         # It may ask for the roots only now, and stumble over the answer.
         session.listen(session.limits.quiet)
         lost = client.lost()
-    if not lost:
-        return True
-    bench.ledger.broke(
-        requirement,
-        f"{what}, and then it answers nothing any more",
-        expected="a server that goes on",
-        actual=lost,
-        frames=[f for f in session.trace if f.origin == "us" or is_question(f)][-4:],
-    )
-    return False
+    frames = tuple(f for f in session.trace if f.origin == "us" or is_question(f))[-4:]
+    return Observation({**facts, "server": "gets stuck" if lost else "goes on"}, None, frames, lost)
 
 
-def _change(bench: Bench, asker: Asker | None, capabilities: Json, unasked: bool) -> None:
+def _change(bench: Bench, asker: Asker | None, capabilities: Json, unasked: bool) -> Iterator[Observation]:
     """The roots change, as the client may say; the server goes on, and so does the tool that uses them."""
     client = Client(bench, capabilities)
     if unasked:
@@ -110,13 +103,10 @@ def _change(bench: Bench, asker: Asker | None, capabilities: Json, unasked: bool
     session = client.session
     session.answers.instead[LIST] = fixed({"result": OTHER})
     session.notify("notifications/roots/list_changed")
-    if not _goes_on(bench, client, CHANGED, "the server is told that the roots have changed"):
-        return
-    if asker is not None:
-        call = client.call(asker, {LIST: fixed({"result": OTHER})})
-        if not client.judge_end(CHANGED, call, True, f"the roots change, and tool {asker.name} is called"):
-            return
-    bench.ledger.held(CHANGED)
+    seen = _goes_on(client, roots="others")
+    if asker is not None and survived(seen):
+        seen = client.observe(asker, client.call(asker, {LIST: fixed({"result": OTHER})}), roots="others")
+    yield seen
 
 
 PATHS = ("path", "file", "filename", "filepath", "directory", "dir", "folder", "uri")
@@ -139,9 +129,12 @@ def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-@probe("asking.root-boundaries", BOUNDARIES)
-def boundaries(bench: Bench) -> None:
-    """A tool that takes a path, in a server that asks for roots: a file of ours in the only root, and one beside it."""
+@probe("asking.root-boundaries")
+def boundaries(bench: Bench) -> Iterator[Observation]:
+    """A tool that takes a path, in a server that asks for roots: a file of ours in the only root, and one beside it.
+
+    It finds out which argument takes a path and in which form, and makes the files.
+    """
     _, unasked = _users(bench)
     tools = [tool for tool in with_tools_of(bench).survey.callable_tools if path_argument(tool)]
     if not tools:
@@ -158,10 +151,10 @@ def boundaries(bench: Bench) -> None:
             client.session.listen(client.session.limits.quiet)
         for tool in tools:
             for form in _forms(tool):
-                if _judge_boundary(bench, client, tool, {LIST: roots}, [form(inside), form(outside)]):
+                seen = _reached(bench, client, tool, {LIST: roots}, [form(inside), form(outside)])
+                if seen is not None:
+                    yield seen
                     return
-    why = "no tool that takes a path finds a file in the only root"
-    bench.ledger.inconclusive(BOUNDARIES, why)
 
 
 def _forms(tool: Json) -> Iterator[Callable[[Path], str]]:
@@ -173,31 +166,22 @@ def _forms(tool: Json) -> Iterator[Callable[[Path], str]]:
     yield str
 
 
-def _judge_boundary(bench: Bench, client: Client, tool: Json, replies: Json, paths: list[str]) -> bool:
-    """Whether the tool could be judged: it succeeds inside the root."""
+def _reached(bench: Bench, client: Client, tool: Json, replies: Json, paths: list[str]) -> Observation | None:
+    """What the tool reaches beside the root; None if it cannot be told since it fails within."""
     try:
         arguments = bench.survey.arguments_for(tool)
     except Unavailable:
-        return False
+        return None
     inside, outside = ({**arguments, path_argument(tool): path} for path in paths)
     name = {"name": tool.get("name")}
     control = client.call(Asker(tool, {**name, "arguments": inside}, ()), replies)
     if not control.answers or not _shows(control):
-        return False
+        return None
     call = client.call(Asker(tool, {**name, "arguments": outside}, ()), replies)
-    if not call.answers:
-        bench.ledger.inconclusive(BOUNDARIES, f"tool {tool.get('name')!r}: {call.lost}")
-    elif not _shows(call):
-        bench.ledger.held(BOUNDARIES)
-    else:
-        bench.ledger.broke(
-            BOUNDARIES,
-            f"tool {tool.get('name')!r} reaches a path outside of the only root",
-            expected="an error, or a result with isError: true",
-            actual=shown(call),
-            frames=(*control.proof, *call.proof),
-        )
-    return True
+    facts = {"tool": tool.get("name"), "shown": "nothing" if call.answers else "no answer", "why": call.lost}
+    if call.answers and _shows(call):
+        facts["shown"] = "our file"
+    return Observation(facts, call, (*control.proof, *call.proof))
 
 
 def _shows(call: Call) -> bool:

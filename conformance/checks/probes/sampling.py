@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from conformance.checks.probes import Bench, probe
-from conformance.checks.probes.askers import Asker, Client, find_askers, fixed, proof, refusal
+from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes.askers import Asker, Client, find_askers, fixed, proof, refusal, survived
 from conformance.checks.probes.structured import Undecidable, breach
-from conformance.model import Frame, Json
+from conformance.model import Json
 from conformance.session.answers import Reply
-from conformance.session.session import Call
 from conformance.survey.arguments import Unfillable, smallest_arguments
 from conformance.survey.survey import Unavailable
 
 CREATE = "sampling/createMessage"
-REJECTED = "sampling/rejection-survived"
-VALIDATED = "sampling/content-validated"
-LIMITED = "sampling/tool-loop-limited"
-ANSWERED = "sampling/every-tool-use-answered"
-ALONE = "sampling/tool-results-stand-alone"
-CONFORMS = "sampling/tool-result-structured-conforms"
-LOOP = (LIMITED, ANSWERED, ALONE, CONFORMS)
 
 ROUNDS = 50
 """So often a model calls tools before a loop counts as one without a limit."""
@@ -30,9 +22,12 @@ NOBODY = "no tool that was called asks the client's model; name one with --call-
 MALFORMED: Json = {"role": "assistant", "content": {"type": "mcp-conform-no-such-type"}, "model": "mcp-conform"}
 
 
-@probe("asking.sampling", REJECTED, VALIDATED)
-def refused(bench: Bench) -> None:
-    """Tools that ask the model: the user refuses, and then the client answers with content of no known type."""
+@probe("asking.sampling")
+def refused(bench: Bench) -> Iterator[Observation]:
+    """Tools that ask the model: the user refuses, and then the client answers with content of no known type.
+
+    It finds out which tools ask.
+    """
     askers = find_askers(bench, CREATE)
     if not askers:
         raise Unavailable(NOBODY)
@@ -40,24 +35,21 @@ def refused(bench: Bench) -> None:
     client = Client(bench, capabilities)
     wrong = Client(bench, capabilities, silent=True)
     for asker in askers:
-        control = client.call(asker, {})
-        if not client.judge_end(REJECTED, control, False, f"tool {asker.name} asks the model and gets an answer"):
-            continue
-        call = client.call(asker, {CREATE: refusal(-1, "User rejected sampling request")})
-        if client.judge_end(REJECTED, call, True, f"tool {asker.name} asks the model and the user refuses"):
-            bench.ledger.held(REJECTED)
-        call = wrong.call(asker, {CREATE: fixed({"result": MALFORMED})})
-        if wrong.judge_end(VALIDATED, call, True, f"tool {asker.name} asks the model and gets malformed content"):
-            bench.ledger.held(VALIDATED)
-    bench.ledger.inconclusive(VALIDATED, "no tool that asks the model is answered in time")
+        seen = client.observe(asker, client.call(asker, {}), reply="good")
+        yield seen
+        if survived(seen):
+            call = client.call(asker, {CREATE: refusal(-1, "User rejected sampling request")})
+            yield client.observe(asker, call, reply="refusal")
+            call = wrong.call(asker, {CREATE: fixed({"result": MALFORMED})})
+            yield wrong.observe(asker, call, reply="malformed")
 
 
-@probe("asking.tool-loop", *LOOP)
-def tool_loop(bench: Bench) -> None:
+@probe("asking.tool-loop")
+def tool_loop(bench: Bench) -> Iterator[Observation]:
     """Tools that offer tools to the model, which calls them, two at once, as long as it may.
 
     A tool so offered is called by the server on our word: only where the tool that was called, or the offered one, is
-    one that may be called.
+    one that may be called. It makes up the arguments, and holds the results against the offered tools' own schemas.
     """
     askers = [asker for asker in find_askers(bench, CREATE) if any(map(_offered, asker.asks(CREATE)))]
     if not askers:
@@ -66,21 +58,13 @@ def tool_loop(bench: Bench) -> None:
         client = Client(bench, asker.capabilities)
         model = _Model(_harmless(bench, asker), client.plausible)
         call = client.call(asker, {CREATE: model.reply}, rounds=ROUNDS + MARGIN)
-        if not call.answers:
-            bench.ledger.inconclusive(LIMITED, "the tool with the loop is not answered in time")
-        elif model.calls == 0:
-            bench.ledger.inconclusive(
-                LIMITED, "no tool that is offered to the model may be called, or its arguments made up"
-            )
-        else:
-            _judge_limit(bench, client, call, model, asker)
-        for params in model.asked:
-            _judge_structure(bench, params, call.proof)
-        for requirement in (ANSWERED, ALONE):
-            bench.ledger.inconclusive(requirement, "the server gives up when the model calls a tool")
-    bench.ledger.inconclusive(
-        CONFORMS, "no tool that is offered to the model has an outputSchema and structured content"
-    )
+        facts: dict[str, Json] = {"tool": asker.tool.get("name"), "answered": bool(call.answers)}
+        facts |= {"rounds": model.calls, "requests": len(model.asked)}
+        structures = [each for params in model.asked for each in _structures(params, bench.session.revision.date)]
+        for name in ("misfit", "undecidable"):
+            facts[name] = next((told for kind, told in structures if kind == name and told), "")
+        facts["structured"] = sum(kind == "misfit" for kind, _ in structures)
+        yield Observation(facts, call, proof(client.session, call))
 
 
 MARGIN = 5
@@ -138,21 +122,9 @@ class _Model:
         return isinstance(tool.get("name"), str) and (self.harmless or read_only)
 
 
-def _judge_limit(bench: Bench, client: Client, call: Call, model: _Model, asker: Asker) -> None:
-    if model.calls < ROUNDS:
-        bench.ledger.held(LIMITED)
-        return
-    bench.ledger.broke(
-        LIMITED,
-        f"tool {asker.name} lets the model call tools {ROUNDS} times in a row",
-        expected=f"an end of the loop before {ROUNDS} rounds",
-        actual=f"{len(model.asked)} requests to the model, the last one with tools",
-        frames=proof(client.session, call),
-    )
-
-
-def _judge_structure(bench: Bench, params: Json, frames: tuple[Frame, ...]) -> None:
-    """The structured content of tool results, each against the outputSchema of its tool among those offered."""
+def _structures(params: Json, revision: str) -> Iterator[tuple[str, str]]:
+    """Of each tool result with structured content: "misfit" and where it breaks the outputSchema of its tool among
+    those offered, "" if nowhere; or "undecidable" and why."""
     schemas = {tool.get("name"): tool.get("outputSchema") for tool in _tools(params)}
     names: dict[str, str] = {}
     for block in _blocks(params):
@@ -162,20 +134,9 @@ def _judge_structure(bench: Bench, params: Json, frames: tuple[Frame, ...]) -> N
         if block.get("type") != "tool_result" or "structuredContent" not in block or schema is None:
             continue
         try:
-            wrong = breach(schema, block["structuredContent"], bench.session.revision.date)
+            yield "misfit", breach(schema, block["structuredContent"], revision)
         except Undecidable as reason:
-            bench.ledger.inconclusive(CONFORMS, str(reason))
-            continue
-        if not wrong:
-            bench.ledger.held(CONFORMS)
-            continue
-        bench.ledger.broke(
-            CONFORMS,
-            "the structured content of a tool result for the model breaks the tool's outputSchema",
-            expected="structuredContent that fits",
-            actual=wrong,
-            frames=frames,
-        )
+            yield "undecidable", str(reason)
 
 
 def _tools(params: Json) -> list[Json]:
