@@ -357,6 +357,11 @@ def test_a_wrong_case_is_refused_with_its_line(tmp_path: Path, old: str, new: st
             3,
             "the probe resources.observed makes observations: it needs 'as'",
         ),
+        (
+            "[{request: ping, expect: [{requirement: tools/list-shape, judge: [{held: true, actual: x}]}]}]",
+            3,
+            "'broken' is a dependency of 'actual'",
+        ),
         ("[{probe: tools.walk, params: {}}]", 3, "'params' is not known in cases.0.steps.0; allowed are probe, with,"),
     ],
 )

@@ -58,12 +58,14 @@ def misfit_of(tool: Json, call: Call, revision: str) -> str:
 
 
 def text_beside(call: Call) -> str:
-    """Whether some text block holds the same as structuredContent, as JSON: "same", "other", or "none" for no text."""
+    """Whether some text block holds the same as structuredContent, as JSON: "same", "other", or "none" for no text.
+
+    It must be a result with structuredContent.
+    """
     texts = list(_texts(call.result))
     if not texts:
         return "none"
-    content = call.result.get("structuredContent")
-    return "same" if any(_same(text, content) for text in texts) else "other"
+    return "same" if any(_same(text, call.result["structuredContent"]) for text in texts) else "other"
 
 
 def _texts(result: Json) -> Iterator[str]:

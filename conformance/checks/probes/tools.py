@@ -29,7 +29,9 @@ def results(bench: Bench) -> Iterator[Observation]:
         hint = f"; {_named_briefly(failed)} failed: sample arguments in a target file may help" if failed else ""
         facts = {"tool": tool.get("name"), "succeeds": complete(call) and succeeded(call), "hint": hint}
         if facts["succeeds"]:
-            facts |= {"text": text_beside(call), **_structure(bench, tool, call)}
+            facts |= _structure(bench, tool, call)
+        if facts["succeeds"] and "structuredContent" in call.result:
+            facts["text"] = text_beside(call)
         yield Observation(facts, call)
     if not failing:
         raise Unavailable("no tool that was called has answered")
