@@ -117,7 +117,7 @@ SMALL = """\
 
 def loaded(folder: Path, cases: str, own: dict[str, Requirement] | None = None) -> tuple[Case, ...]:
     (folder / "tools.yaml").write_text(HEAD + cases, encoding="utf-8")
-    return load_cases(folder, REQUIREMENTS, PICKS, PROBES, own)
+    return load_cases(folder, REQUIREMENTS, PICKS, PROBES, own, watched={"jsonrpc/valid-messages"})
 
 
 def complaint(folder: Path, cases: str) -> str:
@@ -199,6 +199,14 @@ def test_what_a_probe_observes_is_judged_by_the_case(tmp_path: Path) -> None:
     (case,) = loaded(tmp_path, f"  - {{id: seen, title: Something that is seen, steps: {steps}}}\n")
     (step,) = case.steps
     assert (step.kind, step.name, case.requirements) == ("probe", "one", ("tools/list-shape",))
+
+
+def test_what_invariants_judge_may_be_left_undecided_and_what_nothing_judges_may_not(tmp_path: Path) -> None:
+    steps = '    undecided: {jsonrpc/valid-messages: "nothing was heard"}\n    steps:'
+    (case,) = loaded(tmp_path, SMALL.replace("    steps:", steps))
+    assert case.requirements == ("tools/unknown-tool-refused", "jsonrpc/valid-messages")
+    said = complaint(tmp_path, SMALL.replace("    steps:", steps.replace("jsonrpc/valid-messages", "tools/list-shape")))
+    assert said == "tools.yaml:5: no step of tools/small judges tools/list-shape, nor does an invariant"
 
 
 def test_an_id_that_is_null_is_not_an_id_that_is_left_out(tmp_path: Path) -> None:

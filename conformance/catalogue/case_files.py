@@ -43,16 +43,18 @@ def load_cases(
     picks: Collection[str],
     probes: Mapping[str, Judging],
     own: dict[str, Requirement] | None = None,
+    watched: Collection[str] = (),
 ) -> tuple[Case, ...]:
     """All cases of the files `*.yaml` in `folder`, in order.
 
     `picks` are the kinds that `$pick` and `each` may name, `probes` the probes by name. With `own` they are cases of
     the user: their areas are `own/area`, and what they expect without naming a requirement is a rule of the user's,
-    which is added to `own` under the id of the case. Raises FileError, also if there is no case.
+    which is added to `own` under the id of the case. `watched` are the requirements that invariants judge. Raises
+    FileError, also if there is no case.
     """
     if not folder.is_dir():
         raise FileError(folder, 1, "is no folder" if folder.exists() else "there is no such folder")
-    known = Known(requirements, picks, probes, own)
+    known = Known(requirements, picks, probes, own, watched)
     found = [case for path in sorted(folder.glob("*.yaml")) for case in _File(path, known).cases()]
     if not found:
         raise FileError(folder, 1, "holds no case: there is no file *.yaml")
@@ -60,7 +62,11 @@ def load_cases(
 
 
 def check_cases(
-    path: Path, requirements: Mapping[str, Requirement], picks: Collection[str], probes: Mapping[str, Judging]
+    path: Path,
+    requirements: Mapping[str, Requirement],
+    picks: Collection[str],
+    probes: Mapping[str, Judging],
+    watched: Collection[str] = (),
 ) -> Iterator[Case | FileError]:
     """Of the user's cases in a file, or in the files `*.yaml` of a folder, each one that is well, or what is wrong.
 
@@ -73,7 +79,7 @@ def check_cases(
         if each.exists() and each.suffix != ".yaml":
             yield FileError(each, 1, "is not read by --cases: the name of a file of cases ends with .yaml")
         else:
-            yield from _File(each, Known(requirements, picks, probes, {})).checked()
+            yield from _File(each, Known(requirements, picks, probes, {}, watched)).checked()
 
 
 class _File:
@@ -165,13 +171,15 @@ class _File:
     # -- what must fit together within a case
 
     def _check(self, case: Case, place: Place, steps: Iterable[Step]) -> None:
+        judged = [identifier for step in case.steps for identifier in step.judges]
         if not case.requirements:
             raise self._error(place, f"{case.id} judges no requirement: a step must expect something")
         if case.isolation == "shared" and not case.open:
             raise self._error((*place, "open"), "a case that opens the session itself cannot share one")
         for identifier in case.undecided:
-            if identifier not in case.requirements:
-                raise self._error((*place, "undecided", identifier), f"no step of {case.id} judges {identifier}")
+            if identifier not in {*judged, *self._known.watched}:
+                what = f"no step of {case.id} judges {identifier}, nor does an invariant"
+                raise self._error((*place, "undecided", identifier), what)
         dates = _dates(case)
         if not dates:
             raise self._error(place, f"{case.id} is about no revision")
@@ -342,7 +350,9 @@ class _File:
         outcome = next(outcome for outcome in OUTCOMES if outcome in entry)
         told = entry[outcome]
         sentence = told if isinstance(told, str) else ""
+        expected = entry.get("expected", "")
         self._names.check_sentence(sentence, (*place, outcome), saved)
+        self._names.check_sentence(expected, (*place, "expected"), saved)
         actual = entry.get("actual", "")
         self._names.check_sentence(actual, (*place, "actual"), saved)
         return Row(
@@ -350,7 +360,7 @@ class _File:
             outcome=outcome,
             message=sentence,
             severity=Severity(entry["severity"]) if "severity" in entry else None,
-            expected=entry.get("expected", ""),
+            expected=expected,
             actual=actual,
         )
 

@@ -30,12 +30,13 @@ class Judging(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The names that cases may use."""
+    """The names that cases may use. `watched` are the requirements that invariants judge, whatever a case says."""
 
     requirements: Mapping[str, Requirement]
     picks: Collection[str]
     probes: Mapping[str, Judging]
     own: dict[str, Requirement] | None
+    watched: Collection[str] = ()
 
     def requirement(self, identifier: str) -> Requirement | None:
         """The requirement of that id, of the specification or of the user."""

@@ -191,8 +191,9 @@ class Case:
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """The ids of all requirements that it can judge."""
-        return tuple(dict.fromkeys(identifier for step in self.steps for identifier in step.judges))
+        """The ids of all requirements that it can judge, or that invariants can judge by what it does."""
+        judged = (identifier for step in self.steps for identifier in step.judges)
+        return tuple(dict.fromkeys((*judged, *self.undecided)))
 
 
 def _plain(steps: tuple[Step, ...]) -> Iterator[Step]:

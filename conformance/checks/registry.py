@@ -24,7 +24,7 @@ def probes() -> dict[str, Probe]:
 @cache
 def cases() -> tuple[Case, ...]:
     """All cases of the suite."""
-    return load_cases(CASES, load(), set(PICKS), probes())
+    return load_cases(CASES, load(), set(PICKS), probes(), watched=judged_by_invariants())
 
 
 @cache

@@ -175,7 +175,8 @@ class Judge:
         self.ledger.broke(
             expectation.requirement,
             sentence,
-            expected=row.expected or ("another answer" if good is ABSENT else render(good, self.values)),
+            expected=self.values.told(row.expected)
+            or ("another answer" if good is ABSENT else render(good, self.values)),
             actual=self.values.told(row.actual) or self._shown(said, response),
             frames=said.proof or proof or (call.proof if call is not None else self._frames(said.start)),
             ceiling=row.severity or expectation.severity,

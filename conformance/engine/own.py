@@ -11,7 +11,7 @@ from pathlib import Path
 from conformance.catalogue.case_files import check_cases, load_cases, own_requirement
 from conformance.catalogue.cases import OWN, Case, Expectation, Step
 from conformance.catalogue.requirements import load
-from conformance.checks.registry import probes
+from conformance.checks.registry import judged_by_invariants, probes
 from conformance.files.yaml_files import FileError
 from conformance.model import Json, Requirement
 from conformance.revisions import REVISIONS
@@ -36,14 +36,14 @@ class Own:
 def load_own(folder: Path) -> Own:
     """The cases in `folder`. Raises FileError."""
     requirements: dict[str, Requirement] = {}
-    cases = load_cases(folder, load(), set(PICKS), probes(), requirements)
+    cases = load_cases(folder, load(), set(PICKS), probes(), requirements, judged_by_invariants())
     named = {identifier for case in cases for identifier in case.requirements}
     return Own(cases, {identifier: rule for identifier, rule in requirements.items() if identifier in named})
 
 
 def check_own(path: Path) -> Iterator[Case | FileError]:
     """Of the cases in a file, or in the files of a folder, each one that is well, or what is wrong with it."""
-    return check_cases(path, load(), set(PICKS), probes())
+    return check_cases(path, load(), set(PICKS), probes(), judged_by_invariants())
 
 
 def outcomes(tools: Mapping[str, Sequence[Json]], place: str) -> Own:
