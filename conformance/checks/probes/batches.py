@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from conformance.checks.probes import Bench, probe
+from collections.abc import Iterator
+
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import late, soon
 from conformance.checks.probes.outcome import shown, stray
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json
 from conformance.session.session import Call, Session
 
-ACCEPTED = "jsonrpc/batch-accepted"
-AS_ARRAY = "jsonrpc/batch-answered-as-array"
-EMPTY = "jsonrpc/empty-batch-refused"
-UNANSWERED_BATCH = "jsonrpc/batch-of-notifications-unanswered"
 NOTE: Json = {
     "jsonrpc": "2.0",
     "method": "notifications/cancelled",
@@ -19,47 +17,49 @@ NOTE: Json = {
 }
 
 
-@probe("jsonrpc.batches", ACCEPTED, AS_ARRAY, EMPTY, UNANSWERED_BATCH)
-def batches(bench: Bench) -> None:
+@probe("jsonrpc.batches")
+def batches(bench: Bench) -> Iterator[Observation]:
     """Two requests; two requests and a notification; notifications only; nothing.
 
     Whether answers come as an array shows in the frames and not in the messages, and a busy server is given its time.
     """
-    alone = _accepted(bench, _pings("ab"), "a batch of two requests is not answered")
-    if alone is None:
-        for requirement in (AS_ARRAY, EMPTY, UNANSWERED_BATCH):
-            bench.ledger.block(requirement, ACCEPTED)
+    calls = _sent(bench.session, _pings("ab"))
+    yield _of_requests("two requests", bench.session, calls)
+    if not all(isinstance(call.result, dict) for call in calls):
         return
-    _form_of_answers(bench, alone)
-    _accepted(bench, [*_pings("cd"), NOTE], "a batch of two requests and a notification is not answered")
-    _notifications_only(bench)
-    _empty(bench)
+    calls = _sent(bench.session, [*_pings("cd"), NOTE])
+    yield _of_requests("two requests and a notification", bench.session, calls)
+    yield _of_notifications(bench.session)
+    if bench.session.alive:
+        yield _of_nothing(bench.session)
 
 
 def _pings(names: str) -> list[Json]:
     return [{"jsonrpc": "2.0", "id": f"mcp-conform-batch-{name}", "method": "ping"} for name in names]
 
 
-def _accepted(bench: Bench, messages: list[Json], otherwise: str) -> list[Call] | None:
-    """The calls of a batch each of whose requests got a result; None, and a finding, if not."""
-    calls = bench.session.batch(messages)
+def _sent(session: Session, messages: list[Json]) -> list[Call]:
+    """The calls of a batch, as far as they are answered in time."""
+    calls = session.batch(messages)
     for call in calls:
-        call.excused = True  # this probe tells what became of it
-    if not bench.session.wait(*calls, timeout=soon(bench.session)):
-        bench.session.hear_out()  # a server that is busy gets the time it needs
-        bench.session.wait(*calls, timeout=late(bench.session))
+        call.excused = True  # the case tells what became of it
+    if not session.wait(*calls, timeout=soon(session)):
+        session.hear_out()  # a server that is busy gets the time it needs
+        session.wait(*calls, timeout=late(session))
+    return calls
+
+
+def _of_requests(what: str, session: Session, calls: list[Call]) -> Observation:
+    answers = [frame for call in calls for frame in call.answers[:1]]
     failed = next((call for call in calls if not isinstance(call.result, dict)), None)
-    if failed is None:
-        bench.ledger.held(ACCEPTED)
-        return calls
-    bench.ledger.broke(
-        ACCEPTED,
-        otherwise,
-        expected="a result for each of the two pings, as an array or one by one",
-        actual=_reaction(bench.session, failed),
-        frames=(calls[0].sent, *(frame for call in calls for frame in call.answers)),
-    )
-    return None
+    values: dict[str, Json] = {
+        "of": what,
+        "results": failed is None,
+        "as-array": all(frame.part is not None or frame.channel == "sse" for frame in answers),
+    }
+    came = " ".join(frame.data.decode("utf-8", "replace")[:100] for frame in answers)
+    actual = came if failed is None else _reaction(session, failed)
+    return Observation(values, frames=(calls[0].sent, *answers), actual=actual)
 
 
 def _reaction(session: Session, call: Call) -> str:
@@ -70,94 +70,47 @@ def _reaction(session: Session, call: Call) -> str:
     return errors[0].data.decode("utf-8", "replace")[:300] if errors else call.lost
 
 
-def _form_of_answers(bench: Bench, calls: list[Call]) -> None:
-    answers = [call.answers[0] for call in calls]
-    if all(frame.part is not None or frame.channel == "sse" for frame in answers):
-        bench.ledger.held(AS_ARRAY)
-        return
-    bench.ledger.broke(
-        AS_ARRAY,
-        "the answers to a batch come one by one",
-        expected="an array with one response for each request",
-        actual=" ".join(frame.data.decode("utf-8", "replace")[:100] for frame in answers),
-        frames=(calls[0].sent, *answers),
-    )
-
-
-def _notifications_only(bench: Bench) -> None:
-    session = bench.session
+def _of_notifications(session: Session) -> Observation:
     start = session.position
     session.batch([NOTE, NOTE])
     sentinel = session.hear_out()
-    if sentinel is None or not sentinel.answers:
-        _killed(bench, ACCEPTED, "the server does not survive a batch of notifications", start, sentinel)
-        bench.ledger.block(UNANSWERED_BATCH, ACCEPTED)
-        return
-    responses = [f for f in session.since(start) if _answers_notifications(f, sentinel)]
-    if not responses:
-        bench.ledger.held(UNANSWERED_BATCH)
-        return
-    bench.ledger.broke(
-        UNANSWERED_BATCH,
-        "a batch of notifications is answered",
-        expected="no response",
-        actual=responses[0].data.decode("utf-8", "replace")[:300],
-        frames=(*(f for f in session.since(start) if f.origin == "us"), responses[0]),
-    )
+    answers = [f for f in session.since(start) if _answers(f, sentinel)]
+    return _seen("notifications", session, start, sentinel, answers)
 
 
-def _answers_notifications(frame: Frame, sentinel: Call) -> bool:
+def _answers(frame: Frame, sentinel: Call | None) -> bool:
+    """Whether that answers a batch of notifications."""
     # A single object answers no batch: it is the matter of jsonrpc/notification-never-answered.
-    array = frame.message == [] or (frame.part is not None and stray(frame, sentinel))
+    array = frame.message == [] or (frame.part is not None and (sentinel is None or stray(frame, sentinel)))
     refused = frame.status is not None and frame.status >= 400  # HTTP: an error, not a response to a notification
     return frame.origin == "target" and array and not refused
 
 
-def _killed(bench: Bench, requirement: str, what: str, start: int, sentinel: Call | None) -> None:
-    if sentinel is not None:
-        sentinel.excused = True  # it is unanswered for this very cause
-    ended = bench.session.ended
-    bench.ledger.broke(
-        requirement,
-        what,
-        expected="the next request is answered",
-        actual=ended.reason if ended else "the next request is not answered",
-        frames=(f for f in bench.session.since(start) if f.origin == "us"),
-        ceiling=Severity.WARNING if requirement == EMPTY else None,
-    )
-
-
-def _empty(bench: Bench) -> None:
-    session = bench.session
-    if not session.alive:
-        bench.ledger.block(EMPTY, ACCEPTED)
-        return
+def _of_nothing(session: Session) -> Observation:
     start = session.position
     session.raw(b"[]")
     sent = next(iter(session.since(start)))
     session.await_exchange(sent.exchange, session.limits.answer)
     sentinel = session.hear_out()
-    if sentinel is None or not sentinel.answers:
-        _killed(bench, EMPTY, "the server does not survive an empty batch", start, sentinel)
-        return
-    frames = [f for f in session.since(start) if _empty_answer(f, sentinel)]
-    if not frames:
-        bench.ledger.inconclusive(EMPTY, "the server stays silent on an empty batch")
-        return
-    message = frames[0].message
-    error = message.get("error") if isinstance(message, dict) else None
-    if isinstance(error, dict) and error.get("code") == -32600:
-        bench.ledger.held(EMPTY)
-        return
-    bench.ledger.broke(
-        EMPTY,
-        "an empty batch is answered otherwise",
-        expected="one error object with code -32600",
-        actual=frames[0].data.decode("utf-8", "replace")[:300],
-        frames=(*(f for f in session.since(start) if f.origin == "us"), frames[0]),
-        ceiling=Severity.WARNING,
-    )
+    answers = [f for f in session.since(start) if f.origin == "target" and _answers_nothing(f, sentinel)]
+    return _seen("nothing", session, start, sentinel, answers)
 
 
-def _empty_answer(frame: Frame, sentinel: Call) -> bool:
-    return frame.origin == "target" and (isinstance(frame.message, list) or stray(frame, sentinel))
+def _answers_nothing(frame: Frame, sentinel: Call | None) -> bool:
+    return isinstance(frame.message, list) or (sentinel is not None and stray(frame, sentinel))
+
+
+def _seen(what: str, session: Session, start: int, sentinel: Call | None, answers: list[Frame]) -> Observation:
+    """What came of a batch to which `answers` came, if any did, before the sentinel's."""
+    survived = sentinel is not None and bool(sentinel.answers)
+    if sentinel is not None:
+        sentinel.excused |= not survived  # it is unanswered for this very cause
+    ours = (frame for frame in session.since(start) if frame.origin == "us")
+    values: dict[str, Json] = {"of": what, "survived": survived, "session-over": not session.alive}
+    if not survived:
+        actual = session.ended.reason if session.ended else "the next request is not answered"
+        return Observation(values, frames=tuple(ours), actual=actual)
+    if answers:
+        values["answer"] = answers[0].message
+    actual = answers[0].data.decode("utf-8", "replace")[:300] if answers else "silence"
+    return Observation(values, frames=(*ours, *answers[:1]), actual=actual)

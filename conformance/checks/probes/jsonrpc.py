@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, probe
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.model import Json
 from conformance.survey.survey import Unavailable, required_of
 
@@ -13,13 +13,12 @@ NON_ASCII = "hé世😀"
 _ECHO = re.compile("mcp-conform-(.{1,40}?)-end", re.DOTALL)
 
 
-@probe("jsonrpc.non-ascii", "jsonrpc/messages-utf8", illegal=True)
-def non_ascii(bench: Bench) -> None:
-    """Names beyond ASCII; where the server repeats them they must come back unharmed.
+@probe("jsonrpc.non-ascii", illegal=True)
+def non_ascii(bench: Bench) -> Iterator[Observation]:
+    """Names beyond ASCII, wherever the server repeats them.
 
     Where they may stand in an answer, and how they may be garbled, takes decoding.
     """
-    requirement = "jsonrpc/messages-utf8"
     name = f"mcp-conform-{NON_ASCII}-end"
     calls = [bench.session.request(f"mcp-conform/{name}", illegal=True)]
     if bench.survey.declares("tools"):
@@ -30,17 +29,7 @@ def non_ascii(bench: Bench) -> None:
     for call in calls:
         for text in strings(call.response):
             for echo in _ECHO.findall(text):
-                if echo == NON_ASCII:
-                    bench.ledger.held(requirement)
-                elif garbled(echo):
-                    bench.ledger.broke(
-                        requirement,
-                        "characters beyond ASCII come back garbled",
-                        expected=NON_ASCII,
-                        actual=echo,
-                        frames=call.proof,
-                    )
-    bench.ledger.inconclusive(requirement, "the server repeats no text and sends none beyond ASCII")
+                yield Observation({"text": echo, "garbled": garbled(echo)}, frames=call.proof, actual=echo)
 
 
 def _repeating(bench: Bench, text: str) -> Iterator[tuple[str, Json]]:
