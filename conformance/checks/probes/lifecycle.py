@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, probe
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import hear_unasked, is_question
 from conformance.checks.probes.calls import call_quickly, callable_tools, cancel, late, soon
 from conformance.checks.probes.cancellation import LATE_RESPONSE, answer_late
@@ -14,12 +15,9 @@ from conformance.session.answers import CAPABILITY
 from conformance.session.eras.handshake import Handshake
 from conformance.session.session import Call
 
-SILENT = "lifecycle/silent-before-initialize"
-NO_REQUESTS = "lifecycle/no-requests-before-initialized"
-EARLY_PING = "lifecycle/ping-answered-before-initialized"
-PROMPT = "lifecycle/ping-answered-promptly"
-EMPTY = "lifecycle/ping-answered-with-empty-result"
 CANCELLED = "lifecycle/timed-out-request-cancelled"
+
+PINGS = 8
 
 PROMPTLY = 5.0
 """Seconds; "promptly" has no number, so this is far above what any server needs."""
@@ -28,8 +26,8 @@ PATIENT = 0.5
 """Seconds that a server must have waited for us before its moving on counts as giving up."""
 
 
-@probe("lifecycle.opening", SILENT, NO_REQUESTS, EARLY_PING)
-def opening(bench: Bench) -> None:
+@probe("lifecycle.opening")
+def opening(bench: Bench) -> Iterator[Observation]:
     """A quiet window, initialize, a ping, another quiet window, and only then notifications/initialized.
 
     The windows are as long as the server took to start.
@@ -37,20 +35,21 @@ def opening(bench: Bench) -> None:
     """
     session = bench.session
     assert isinstance(session.era, Handshake)
-    if session.transport.name == "http":
-        bench.ledger.not_applicable(SILENT, "over HTTP a server cannot speak first")
-    else:
+    if session.transport.name == "stdio":
         # It may have been started ahead.
         age = time.monotonic() - session.transport.began
         session.listen(max(0.0, min(2 * bench.startup, PROMPTLY) - age) + session.limits.quiet)
-        if not any(isinstance(frame.message, dict) for frame in session.since(0)):
-            bench.ledger.held(SILENT)
+    quiet = not any(isinstance(frame.message, dict) for frame in session.since(0))
+    yield Observation({"before": "initialize", "quiet": quiet})
     session.era.greet(session)
     start = session.position
-    _judge_early_ping(bench, session.request("ping"))
+    ping = session.request("ping")
+    ping.excused = True  # the case tells of silence
+    got = "silence" if not ping.answers else "result" if isinstance(ping.result, dict) else "error"
+    actual = shown(ping)
     session.listen(session.limits.quiet)
-    if not any(map(_asks, session.since(start))):
-        bench.ledger.held(NO_REQUESTS)
+    asks = any(map(_asks, session.since(start)))
+    yield Observation({"before": "initialized", "quiet": not asks, "ping": got}, frames=ping.proof, actual=actual)
     session.notify("notifications/initialized")
     # A server that asks for something now, such as the roots, should get its answer before its input is closed.
     session.listen(session.limits.quiet)
@@ -62,43 +61,20 @@ def _asks(frame: Frame) -> bool:
     return frame.origin == "target" and isinstance(message, dict) and message.get("method", "ping") != "ping"
 
 
-def _judge_early_ping(bench: Bench, call: Call) -> None:
-    call.excused = True  # silence is told here, with its cause
-    if isinstance(call.result, dict):
-        bench.ledger.held(EARLY_PING)
+@probe("lifecycle.prompt-pings")
+def prompt_pings(bench: Bench) -> Iterator[Observation]:
+    """The last of eight pings in a row, or the first that is not answered as it should be: how long the answer took."""
+    session = bench.session
+    for number in range(1, PINGS + 1):
+        call = session.request("ping")
+        took = call.answers[0].at - call.sent.at if call.answers else 0.0
+        if number < PINGS and session.alive and isinstance(call.result, dict) and took < PROMPTLY:
+            continue
+        call.excused = session.alive and not call.answers  # the case tells of silence
+        values: dict[str, Json] = {"unanswered": call.excused, "within-5-s": took < PROMPTLY}
+        actual = f"it took {took:.1f} s" if call.answers else call.lost
+        yield Observation(values, None if call.excused else call, frames=call.proof, actual=actual)
         return
-    bench.ledger.broke(
-        EARLY_PING,
-        "ping is not answered between initialize and notifications/initialized",
-        expected="an empty result",
-        actual=shown(call),
-        frames=call.proof,
-    )
-
-
-@probe("lifecycle.prompt-pings", PROMPT)
-def prompt_pings(bench: Bench) -> None:
-    """Eight pings in a row, each of which is timed."""
-    for _ in range(8):
-        call = bench.session.request("ping")
-        if call.error is not None:
-            bench.ledger.block(PROMPT, EMPTY)
-            return
-        if not bench.session.alive:
-            bench.ledger.block(PROMPT, call.lost)
-            return
-        call.excused = not call.answers  # silence is told here
-        took = call.answers[0].at - call.sent.at if call.answers else bench.session.limits.answer
-        if not call.answers or took >= PROMPTLY:
-            bench.ledger.broke(
-                PROMPT,
-                "a ping is not answered promptly",
-                expected=f"an answer within {PROMPTLY:g} s",
-                actual=f"it took {took:.1f} s" if call.answers else call.lost,
-                frames=call.proof,
-            )
-            return
-    bench.ledger.held(PROMPT)
 
 
 @probe("lifecycle.unanswered-requests", CANCELLED, LATE_RESPONSE)
