@@ -184,6 +184,11 @@ def _paged_lists(survey: Survey) -> list[Json]:
     return _some(found, "no list is longer than a page")
 
 
+def _announced_changes(survey: Survey) -> list[Json]:
+    names = [name for name in ("tools", "prompts", "resources") if survey.declares(f"{name}.listChanged")]
+    return _some([{f"{name}ListChanged": True for name in names}] if names else [], "the server announces no change")
+
+
 def _stateless_methods(survey: Survey) -> list[Json]:
     return ["server/discover", *(LISTS[name][0] for name in survey.declared_lists)]
 
@@ -214,6 +219,7 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "listed-or-unknown-completion": completions_or_none_such,
     "declared-list": _lists,
     "paged-list": _paged_lists,
+    "announced-list-changes": _announced_changes,
     "stateless-method": _stateless_methods,
     "advertised-modern-version": _modern_versions,
 }
