@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from conformance.checks.probes import Bench, probe
-from conformance.checks.probes.outcome import INVALID_PARAMS, answered, asked_again, code_of, shown
+from collections.abc import Iterator
+
+from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes.outcome import INVALID_PARAMS, code_of
 from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
 
 MAX_READS = 10
 NOT_FOUND = -32002
 
-READABLE = "resources/listed-readable"
 
+@probe("resources.readable")
+def readable(bench: Bench) -> Iterator[Observation]:
+    """Listed resources, at most MAX_READS, until one can be read; if none can, what is said of all of them.
 
-@probe("resources.readable", READABLE)
-def readable(bench: Bench) -> None:
-    """Listed resources, at most MAX_READS, until one can be read: cases judge each of many, and not all at once."""
+    It goes on past those that cannot be read: cases judge each of many, and not all at once.
+    """
     listed = bench.survey.readable
     if not listed:
         raise Unavailable("the server lists no resource")
-    missing: list[Call] = []
-    failed = False
+    refused: list[Call] = []
     for params in ({"uri": uri} for uri in listed[:MAX_READS]):
-        if not asked_again(bench, "resources/read", params, READABLE):
+        if why := bench.session.patience.features.avoids("resources/read", params):
+            yield Observation({"not-asked-for": why})
             continue
         call = bench.session.request("resources/read", params)
-        if not answered(bench, call, READABLE):
+        if call.error is not None:
+            refused.append(call)
             continue
-        if call.error is None:
-            bench.ledger.held(READABLE)
+        yield Observation({"refused": False}, call)
+        if call.answers:
             return
-        failed |= code_of(call) not in (NOT_FOUND, INVALID_PARAMS)
-        missing.append(call)
-    if missing and not failed:
-        bench.ledger.broke(
-            READABLE,
-            "none of the listed resources is found",
-            expected="the contents of a listed resource",
-            actual=shown(missing[0]),
-            frames=missing[0].proof,
-        )
-    else:
-        bench.ledger.inconclusive(READABLE, "no listed resource could be read, for reasons of their own")
+    if refused:
+        unknown = all(code_of(call) in (NOT_FOUND, INVALID_PARAMS) for call in refused)
+        yield Observation({"refused": True, "all-unknown": unknown}, refused[0])
