@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from conformance.checks.probes import Bench, probe
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import callable_tools, soon
-from conformance.model import Json, Severity
+from conformance.model import Json
 from conformance.session.client_tasks import TERMINAL, ClientTask
 from conformance.session.messages import is_id
 from conformance.session.session import Call
-from conformance.survey.survey import walk
-
-POLLS = "tasks/requestor-polls"
-INDEPENDENT = "tasks/requestor-independent-of-notifications"
-FETCHES = "tasks/requestor-fetches-on-input-required"
-CANCELS = "cancellation/tasks-cancelled-by-tasks-cancel"
-CURSORS = "tasks/requestor-cursors-opaque"
-WITHOUT = "tasks/requestor-without-related-meta"
-REQUESTOR = (POLLS, INDEPENDENT, FETCHES, CANCELS, CURSORS, WITHOUT)
+from conformance.survey.survey import Unavailable, walk
 
 INTERVAL = 50
 """The pollInterval that the server is told, in milliseconds."""
@@ -30,9 +22,12 @@ PATIENT = 4
 NOBODY = "the tools that were called create no task on the client"
 
 
-@probe("tasks.requestor", *REQUESTOR)
-def requestor(bench: Bench) -> None:
-    """Each tool that may be called, by a client that offers tasks; those that use them again in other situations."""
+@probe("tasks.requestor")
+def requestor(bench: Bench) -> Iterator[Observation]:
+    """Each tool that may be called, by a client that offers tasks; those that use them again in other situations.
+
+    It finds out which tools create tasks, and plays the tasks: a course of statuses, with notifications or without.
+    """
     augmenting: list[Json] = []
     # Some servers offer tools that need the client only to a client that can do what they need.
     offered = tuple(tool for _, page in walk(bench.session, "tools/list", "tools") for tool in page)
@@ -46,12 +41,12 @@ def requestor(bench: Bench) -> None:
             break
         if task is not None:
             augmenting.append(params)
-            _judge_polling(bench, params, task, call)
+            yield _polling(bench, params, task, call)
     for params in augmenting[:1]:
-        _input(bench, params)
+        yield from _input(bench, params)
         _cancel(bench, params)
-    for requirement in REQUESTOR:
-        bench.ledger.inconclusive(requirement, NOBODY if not augmenting else "the server did not get so far")
+    if not augmenting:
+        raise Unavailable("the tools that were called create no task on the client")
 
 
 def _nameless(bench: Bench, start: int) -> bool:
@@ -79,31 +74,21 @@ def _call(
     return (tasks.tasks[before] if len(tasks.tasks) > before else None), call
 
 
-def _judge_polling(bench: Bench, params: Json, task: ClientTask, call: Call) -> None:
-    ledger = bench.ledger
+def _polling(bench: Bench, params: Json, task: ClientTask, call: Call) -> Observation:
+    """How the server followed `task`, which the tool had created that `call` called with `params`."""
     if not call.answers:
-        ledger.inconclusive(POLLS, "the tool that created a task did not end in time")
-        return
+        return Observation({"about": "polling", "ended": False}, frames=call.proof)
     if not (task.fetched or task.cancelled or task.shown in TERMINAL):
-        _judge_silence(bench, params, call)
-        return
-    ledger.held(INDEPENDENT)
+        return _told(bench, params, call)
     least = len(task.asked) * INTERVAL / 1000 / 2
     took = task.asked[-1] - task.created if task.asked else 0.0
-    if took >= least:
-        ledger.held(POLLS)
-        return
-    ledger.broke(
-        POLLS,
-        "the server polls a task of the client faster than it was asked to",
-        expected=f"at most one tasks/get in {INTERVAL} ms, the pollInterval",
-        actual=f"it took {took * 1000:.0f} ms for {len(task.asked)} of them",
-        frames=call.proof,
-    )
+    values = {"about": "polling", "ended": True, "follows": "by itself", "keeps-interval": took >= least}
+    actual = f"it took {took * 1000:.0f} ms for {len(task.asked)} of them"
+    return Observation(values, frames=call.proof, actual=actual)
 
 
-def _judge_silence(bench: Bench, params: Json, call: Call) -> None:
-    """The server let go of its task: does it at least when it is told of the end?"""
+def _told(bench: Bench, params: Json, call: Call) -> Observation:
+    """The server let go of its task: does it at least follow one of whose end it is told, each time?"""
     tasks = bench.session.answers.tasks
     told: list[ClientTask] = []
 
@@ -115,30 +100,19 @@ def _judge_silence(bench: Bench, params: Json, call: Call) -> None:
         return False
 
     task, again = _call(bench, params, ("completed",), tell)
-    if task is not None and task.fetched:
-        silent, _ = _call(bench, params, ("working", "working", "completed"), lambda task: False)
-        if silent is None or silent.fetched or silent.shown in TERMINAL:
-            bench.ledger.inconclusive(INDEPENDENT, "whether the server asks for its task is a matter of chance")
-            return
-        bench.ledger.broke(
-            INDEPENDENT,
-            "the server fetches the result of its task only when it is told that there is one",
-            expected="tasks/get or tasks/result also without notifications/tasks/status",
-            actual="neither, until the notification came",
-            frames=(*call.proof, *again.proof),
-        )
-        bench.ledger.block(POLLS, INDEPENDENT)
-        return
-    bench.ledger.broke(
-        POLLS,
-        "the server lets go of a task that it created",
-        expected="tasks/get until the task has ended, or tasks/result",
-        actual="the tool ended before the task",
-        frames=call.proof,
+    values: dict[str, Json] = {"about": "polling", "ended": True}
+    if task is None or not task.fetched:
+        return Observation({**values, "follows": "never"}, frames=call.proof, actual="the tool ended before the task")
+    silent, _ = _call(bench, params, ("working", "working", "completed"), lambda task: False)
+    follows = silent is None or silent.fetched or silent.shown in TERMINAL
+    return Observation(
+        {**values, "follows": "by chance" if follows else "when told"},
+        frames=(*call.proof, *again.proof),
+        actual="neither, until the notification came",
     )
 
 
-def _input(bench: Bench, params: Json) -> None:
+def _input(bench: Bench, params: Json) -> Iterator[Observation]:
     """A task that says that it needs input: its result is to be asked for."""
     tasks = bench.session.answers.tasks
     task, call = _call(bench, params, ("input_required",), lambda task: task.asked_since_input >= PATIENT)
@@ -146,17 +120,9 @@ def _input(bench: Bench, params: Json) -> None:
     bench.session.wait(call)
     if task is None or not (task.asked or task.fetched):
         return
-    if task.fetched_for_input or (task.fetched and task.shown == "working"):
-        bench.ledger.held(FETCHES)
-        return
-    bench.ledger.broke(
-        FETCHES,
-        "the server does not call tasks/result for a task that is input_required",
-        expected="tasks/result",
-        actual=f"{task.asked_since_input} times tasks/get instead",
-        frames=(call.sent, *call.answers),
-        ceiling=Severity.WARNING,
-    )
+    fetches = task.fetched_for_input or (task.fetched and task.shown == "working")
+    actual = f"{task.asked_since_input} times tasks/get instead"
+    yield Observation({"about": "input", "fetches": fetches}, frames=call.proof, actual=actual)
 
 
 def _cancel(bench: Bench, params: Json) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, probe
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import is_question
-from conformance.checks.probes.outcome import answered, shown
+from conformance.checks.probes.outcome import shown
 from conformance.checks.probes.tasks import Run, abandon, begin, look, rest, task_calls
-from conformance.model import Frame, Severity
+from conformance.model import Frame, Json
 from conformance.session.answers import CAPABILITY
-from conformance.session.client_tasks import RELATED, related_task
+from conformance.session.client_tasks import related_task
 from conformance.session.session import Call, encode
 from conformance.survey.survey import Unavailable, walk
 
@@ -18,15 +19,9 @@ SEVERAL = 6
 """Tasks that are made to be listed."""
 FEW = 2
 
-MOVES = "tasks/cancel-moves-to-cancelled"
-COMPLETE = "tasks/list-complete"
-CURSOR = "tasks/list-next-cursor"
-STATUS = "tasks/input-required-status-used"
-INPUT = "tasks/input-requests-name-task"
 
-
-@probe("tasks.cancel", MOVES)
-def cancel(bench: Bench) -> None:
+@probe("tasks.cancel")
+def cancel(bench: Bench) -> Iterator[Observation]:
     """A task, cancelled as soon as it is there; afterwards it is watched for a while, which an invariant judges.
 
     It goes from tool to tool until a task is still under way, and then asks for as long as a server may take.
@@ -36,7 +31,8 @@ def cancel(bench: Bench) -> None:
         if run is None:
             continue
         call = bench.session.request("tasks/cancel", {"taskId": run.identifier})
-        if not answered(bench, call, MOVES):
+        if not call.answers:
+            yield Observation({}, call)
             return
         if call.error is not None:
             continue  # it was over already, or is said to be
@@ -44,18 +40,10 @@ def cancel(bench: Bench) -> None:
         if status in ("completed", "failed"):
             continue  # as well, and accepting it then is judged elsewhere
         get = look(bench, run)
+        later = isinstance(get.result, dict) and get.result.get("status") == "cancelled"
+        yield Observation({"cancelled-later": later}, call, frames=(*call.proof, *get.proof))
         if status != "cancelled":
-            later = isinstance(get.result, dict) and get.result.get("status") == "cancelled"
-            bench.ledger.broke(
-                MOVES,
-                "a task that is cancelled has another status in the answer",
-                expected='the status "cancelled"',
-                actual=shown(call),
-                frames=(*call.proof, *get.proof),
-                ceiling=Severity.WARNING if later else None,
-            )
             return
-        bench.ledger.held(MOVES)
         deadline = time.monotonic() + bench.session.limits.quiet
         while time.monotonic() < deadline and get.error is None and bench.session.alive:
             rest(bench, run)
@@ -64,8 +52,8 @@ def cancel(bench: Bench) -> None:
     raise Unavailable("no tool that may be called as a task takes long enough to be cancelled")
 
 
-@probe("tasks.several", COMPLETE, CURSOR)
-def several(bench: Bench) -> None:
+@probe("tasks.several")
+def several(bench: Bench) -> Iterator[Observation]:
     """Several tasks of one tool, and the list over all its pages.
 
     It compares the list with all tasks of the session, and finds out where those that are missing would stand.
@@ -74,20 +62,17 @@ def several(bench: Bench) -> None:
     runs = [run for run in (begin(bench, tool, params) for _ in range(SEVERAL)) if run is not None]
     if len(runs) < SEVERAL:
         raise Unavailable(f"the tool {tool.get('name')!r} does not run as a task {SEVERAL} times")
-    _judge_list(bench)
+    yield _listed(bench)
 
 
-def _judge_list(bench: Bench) -> None:
+def _listed(bench: Bench) -> Observation:
     """All tasks of the session that can still be had, against the list over all its pages."""
     pages = list(walk(bench.session, "tasks/list", "tasks"))
-    if not all(answered(bench, call, COMPLETE, CURSOR) and call.error is None for call, _ in pages):
-        bench.ledger.inconclusive(COMPLETE, "tasks/list cannot be walked to its end")
-        bench.ledger.inconclusive(CURSOR, "tasks/list cannot be walked to its end")
-        return
-    if not all(isinstance(call.result.get("tasks"), list) for call, _ in pages):
-        bench.ledger.block(COMPLETE, "tasks/list-shape")
-        bench.ledger.block(CURSOR, "tasks/list-shape")
-        return
+    refused = next((call for call, _ in pages if not call.answers or call.error is not None), None)
+    if refused is not None:
+        return Observation({"read-to-its-end": False}, refused)
+    if not all(isinstance(call.result, dict) and isinstance(call.result.get("tasks"), list) for call, _ in pages):
+        return Observation({"read-to-its-end": True, "has-tasks": False}, pages[-1][0])
     listed = {str(task.get("taskId")) for _, page in pages for task in page}
     known = [
         call.result["task"]["taskId"]
@@ -100,30 +85,22 @@ def _judge_list(bench: Bench) -> None:
             call = bench.session.request("tasks/get", {"taskId": identifier})
             if isinstance(call.result, dict):
                 missing.append((identifier, call))
-    if not missing:
-        bench.ledger.held(COMPLETE)
-        if len(pages) > 1:
-            bench.ledger.held(CURSOR)
-        else:
-            bench.ledger.inconclusive(CURSOR, "all tasks fit on one page of tasks/list")
-        return
-    # Tasks that are missing at one end of the line look like pages that cannot be reached.
     names = [identifier for identifier, _ in missing]
-    cut = len(pages) == 1 and bool(listed) and names in (known[: len(names)], known[-len(names) :])
-    bench.ledger.broke(
-        CURSOR if cut else COMPLETE,
-        "tasks/list ends without a nextCursor before all tasks are listed"
-        if cut
-        else "a task that tasks/get finds is not in tasks/list",
-        expected=f"{len(known)} tasks or more",
-        actual=f"{len(listed)} tasks, without {names[0]!r}",
-        frames=(*pages[-1][0].proof, *missing[0][1].proof),
-    )
-    bench.ledger.block(COMPLETE if cut else CURSOR, CURSOR if cut else COMPLETE)
+    values: dict[str, Json] = {
+        "read-to-its-end": True,
+        "has-tasks": True,
+        "pages": len(pages),
+        "known": len(known),
+        "missing": names,
+        # Tasks that are missing at one end of the line look like pages that cannot be reached.
+        "missing-at-one-end": bool(listed and names) and names in (known[: len(names)], known[-len(names) :]),
+    }
+    proof = (*pages[-1][0].proof, *(frame for _, call in missing[:1] for frame in call.proof))
+    return Observation(values, pages[-1][0], proof, f"{len(listed)} tasks, without {names[:1]}")
 
 
-@probe("tasks.asking", STATUS, INPUT)
-def asking(bench: Bench) -> None:
+@probe("tasks.asking")
+def asking(bench: Bench) -> Iterator[Observation]:
     """Tools that ask the client, run as tasks: what they ask names the task, which waits as input_required.
 
     It asks for the status until a question comes, holds the answer back, and gives it later.
@@ -142,7 +119,7 @@ def asking(bench: Bench) -> None:
             session.answers.held.difference_update(CAPABILITY)
         if request is not None:
             asked += 1
-            _judge_question(bench, run, request)
+            yield from _observed(run, request)
             _answer(bench, request)
         _let_end(bench, run)
         if asked == FEW or not session.alive:
@@ -180,30 +157,16 @@ def _asks(frame: Frame) -> bool:
     return message["method"] != "roots/list" or related_task(message.get("params")) is not None
 
 
-def _judge_question(bench: Bench, run: Run, request: Frame) -> None:
-    named = related_task(request.message.get("params"))
-    if isinstance(named, dict) and named.get("taskId") == run.identifier:
-        bench.ledger.held(INPUT)
-    else:
-        bench.ledger.broke(
-            INPUT,
-            f"the {request.message['method']} of a task does not name it",
-            expected=f"_meta {RELATED} with taskId {run.identifier!r}",
-            actual=encode(request.message).decode("utf-8", "replace")[:300],
-            frames=(*run.created.proof, request),
-        )
-    if any(isinstance(get.result, dict) and get.result.get("status") == "input_required" for get in run.gets):
-        bench.ledger.held(STATUS)
-    elif run.status == "working":
-        bench.ledger.broke(
-            STATUS,
-            "a task that waits for an answer of the client is working",
-            expected='the status "input_required"',
-            actual=shown(run.gets[-1]),
-            frames=(*run.created.proof, request, *run.gets[-1].proof),
-        )
-    else:
-        bench.ledger.inconclusive(STATUS, f"the task was {run.status} before its status could be asked for")
+def _observed(run: Run, request: Frame) -> Iterator[Observation]:
+    """What the server asked for a task, and the status of the task meanwhile."""
+    message = request.message
+    related = related_task(message.get("params"))
+    proof = (*run.created.proof, request)
+    values = {"about": "question", "task": run.identifier, "method": message["method"], "related-task": related}
+    yield Observation(values, frames=proof, actual=encode(message).decode("utf-8", "replace")[:300])
+    waits = any(isinstance(get.result, dict) and get.result.get("status") == "input_required" for get in run.gets)
+    values = {"about": "status", "status": "input_required" if waits else run.status}
+    yield Observation(values, frames=(*proof, *run.gets[-1].proof), actual=shown(run.gets[-1]))
 
 
 def _answer(bench: Bench, request: Frame) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 from conformance.catalogue.patterns import shorten
-from conformance.checks.probes import Bench, probe
+from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import call_quickly, cancel
-from conformance.checks.probes.outcome import INVALID_PARAMS, answered, code_of, expect_refusal, shown
-from conformance.model import Frame, Json, Severity
+from conformance.checks.probes.outcome import code_of, shown
+from conformance.model import Frame, Json
 from conformance.session.client_tasks import RELATED, TERMINAL
 from conformance.session.session import Call, id_key
 from conformance.survey.survey import Unavailable, task_support
@@ -24,28 +24,6 @@ NEARLY = 0.7
 SLOW = 0.15
 """Seconds that a tool must take before it can be told whether its task was answered early."""
 
-CREATED = "tasks/create-result-returned"
-PROMPT = "tasks/create-result-prompt"
-BLOCKS = "tasks/result-blocks-until-terminal"
-IS_FINAL = "tasks/result-is-final"
-AS_WITHOUT = "tasks/result-as-without-task"
-SAME_ERROR = "tasks/result-returns-same-error"
-MESSAGE = "tasks/failed-has-status-message"
-FAILED = "tasks/iserror-means-failed"
-REFUSED = "tasks/cancel-of-terminal-refused"
-TOKEN = "progress/task-keeps-token"
-MESSAGES = "tasks/related-messages-name-task"
-LIFE = (CREATED, PROMPT, BLOCKS, IS_FINAL, AS_WITHOUT, SAME_ERROR, MESSAGE, FAILED, REFUSED, TOKEN, MESSAGES)
-LACKING = {
-    PROMPT: "no tool that may be called with and without a task takes long enough",
-    AS_WITHOUT: "no tool that may be called with and without a task gives the same result every time",
-    SAME_ERROR: "no tool that may be called with and without a task is refused by the same error every time",
-    MESSAGE: "no task that was created has failed",
-    FAILED: "no tool that was called as a task has failed",
-    TOKEN: "no tool that may be called with and without a task reports progress",
-    MESSAGES: "no tool that was called as a task reports progress or logs",
-}
-"""What it takes, beside a task that comes to its end."""
 NONE = "no tool that may be called runs as a task; name one with --call-tool"
 
 
@@ -123,11 +101,11 @@ def abandon(bench: Bench, run: Run) -> None:
         cancel(bench.session, run.fetch)
 
 
-@probe("tasks.life", *LIFE)
-def life(bench: Bench) -> None:
+@probe("tasks.life")
+def life(bench: Bench) -> Iterator[Observation]:
     """Each tool that may be called as a task: created, followed to its end, its result fetched.
 
-    It asks until the task is over, and compares time, talk and result with those of plain calls.
+    It asks until the task is over, and compares time and talk with those of plain calls.
     """
     deadline = time.monotonic() + 2 * bench.session.limits.answer
     why, ended = "no tool that was called as a task has come to its end in time", False
@@ -138,22 +116,25 @@ def life(bench: Bench) -> None:
         plain = _plainly(bench, tool, params)
         start = bench.session.position
         run = begin(bench, tool, params)
+        created = run.created if run is not None else _last(bench)
+        if created.error is None:
+            yield Observation({"about": "creation", "tool": tool.get("name")}, created)
         if run is None:
-            why = _not_created(bench, tool, params) or why
+            why = _not_created(tool, created)
             continue
-        bench.ledger.held(CREATED)
-        if not _follow(bench, run):
+        over = yield from _follow(bench, run)
+        if not over:
             abandon(bench, run)
             continue
         ended = True
         if plain is not None:
-            _judge_talk(bench, run, plain, start)
-        _judge_end(bench, run)
-        _judge_result(bench, run, plain, _plainly(bench, tool, params) if plain else None)
+            yield from _talk(bench, run, plain, start)
+        yield from _end(bench, run)
+        yield from _result(bench, run, plain, _plainly(bench, tool, params) if plain else None)
         if plain is not None:
-            _judge_promptness(bench, run, plain, params)
-    for requirement in LIFE:
-        bench.ledger.inconclusive(requirement, LACKING.get(requirement, why) if ended else why)
+            yield from _promptness(bench, run, plain, params)
+    if not ended:
+        raise Unavailable(why)
 
 
 def _plainly(bench: Bench, tool: Json, params: Json) -> Call | None:
@@ -164,26 +145,22 @@ def _plainly(bench: Bench, tool: Json, params: Json) -> Call | None:
     return call if call.answers else None
 
 
-def _not_created(bench: Bench, tool: Json, params: Json) -> str:
-    """Judge the answer to an augmented call that is no task; why nothing more can be said of the tool."""
-    call = max(bench.session.calls.values(), key=lambda each: each.sent.number)
-    if not answered(bench, call, CREATED):
+def _last(bench: Bench) -> Call:
+    return max(bench.session.calls.values(), key=lambda each: each.sent.number)
+
+
+def _not_created(tool: Json, call: Call) -> str:
+    """Why nothing more can be said of a tool whose call as a task was answered by none."""
+    if not call.answers:
         return f"tools/call is not answered: {call.lost}"
     if call.error is not None:
         return f"the tool {tool.get('name')!r} is refused as a task: {shown(call)}"
-    if isinstance(call.result.get("task"), dict):
-        return "the task that was created has no id"  # judged with its shape
-    bench.ledger.broke(
-        CREATED,
-        f"a call of the tool {params['name']!r} as a task is answered by no task",
-        expected="a CreateTaskResult, with the member task",
-        actual=shown(call),
-        frames=call.proof,
-    )
+    if isinstance(call.result, dict) and isinstance(call.result.get("task"), dict):
+        return "the task that was created has no id"
     return "calls as tasks are answered by no task"
 
 
-def _follow(bench: Bench, run: Run) -> bool:
+def _follow(bench: Bench, run: Run) -> Generator[Observation, None, bool]:
     """Fetch the result at once and poll meanwhile, until both say that the task is over; whether they did in time."""
     session = bench.session
     fetch = run.fetch = session.send("tasks/result", {"taskId": run.identifier})
@@ -196,78 +173,50 @@ def _follow(bench: Bench, run: Run) -> bool:
         if run.over:
             session.wait(fetch)
             if fetch.answers:
-                bench.ledger.held(BLOCKS)
+                yield Observation({"about": "end", "result-came-before": False}, frames=fetch.proof)
             return bool(fetch.answers)
         if fetched:
-            bench.ledger.broke(
-                BLOCKS,
-                "tasks/result is answered before the task has ended",
-                expected="no answer until the task is completed, failed or cancelled",
-                actual=f"an answer, and afterwards the status {run.status}",
-                frames=(*fetch.proof, *get.proof),
-            )
+            came = f"an answer, and afterwards the status {run.status}"
+            proof = (*fetch.proof, *get.proof)
+            yield Observation({"about": "end", "result-came-before": True}, frames=proof, actual=came)
             return False
         rest(bench, run)
     return False
 
 
-def _judge_end(bench: Bench, run: Run) -> None:
-    """A task at its end: it stays so, says why it failed, and cannot be cancelled."""
+def _end(bench: Bench, run: Run) -> Iterator[Observation]:
+    """A task at its end: what it says if it failed, and whether it can be cancelled."""
     last = look(bench, run)
-    if isinstance(last.result, dict) and run.status == "failed":
-        if isinstance(last.result.get("statusMessage"), str) and last.result["statusMessage"]:
-            bench.ledger.held(MESSAGE)
-        else:
-            bench.ledger.broke(
-                MESSAGE,
-                "a failed task does not say why",
-                expected="a statusMessage",
-                actual=shown(last),
-                frames=last.proof,
-            )
-    if bench.survey.declares("tasks.cancel") and isinstance(last.result, dict):
+    if not isinstance(last.result, dict):
+        return
+    if run.status == "failed":
+        yield Observation({"about": "failure"}, last)
+    if bench.survey.declares("tasks.cancel"):
         call = bench.session.request("tasks/cancel", {"taskId": run.identifier})
-        expect_refusal(bench, REFUSED, call, codes=(INVALID_PARAMS,), soft=Severity.VIOLATION)
+        yield Observation({"about": "cancellation"}, call)
         look(bench, run)
 
 
-def _judge_result(bench: Bench, run: Run, plain: Call | None, again: Call | None) -> None:
+def _result(bench: Bench, run: Run, plain: Call | None, again: Call | None) -> Iterator[Observation]:
     """The result of a task at its end, beside those of plain calls before and after it."""
     final = bench.session.request("tasks/result", {"taskId": run.identifier})
-    if run.status == "cancelled" or not answered(bench, final, IS_FINAL):
+    if run.status == "cancelled":
         return
-    problem = _no_result(run, final)
+    problem = _no_result(run, final) if final.answers else ""
     if problem and plain is not None and plain.error is None and _ill_formed(plain.result):
         return  # the tool's own fault, judged without tasks
     if problem and look(bench, run).error is not None:
         return  # the task is gone, and may be
-    if problem:
-        bench.ledger.broke(
-            IS_FINAL,
-            "tasks/result of a task that has ended is not the result of the tool",
-            expected="the CallToolResult or the error of tools/call",
-            actual=f"{problem}: {shown(final)}",
-            frames=(*run.gets[-1].proof, *final.proof),
-        )
+    yield Observation(
+        {"about": "result", "status": run.status, "problem": problem},
+        final,
+        frames=(*run.gets[-1].proof, *final.proof),
+        actual=f"{problem}: {shown(final)}" if problem else shown(run.gets[-1]),
+    )
+    if problem or not final.answers or plain is None or again is None:
         return
-    bench.ledger.held(IS_FINAL)
-    if isinstance(final.result, dict) and final.result.get("isError") is True:
-        _judge_failure(bench, run, final)
-    if plain is None or again is None:
-        return
-    frames = (*plain.proof, *final.proof)
-    if isinstance(plain.result, dict) and bare(plain.result) == bare(again.result):
-        if bare(plain.result) == bare(final.result):
-            bench.ledger.held(AS_WITHOUT)
-            return
-        what = "tasks/result differs from the result of a call without a task"
-        bench.ledger.broke(AS_WITHOUT, what, expected=shown(plain), actual=shown(final), frames=frames)
-    elif plain.error is not None and code_of(plain) == code_of(again):
-        if code_of(final) == code_of(plain):
-            bench.ledger.held(SAME_ERROR)
-            return
-        what = "tasks/result does not return the error of a call without a task"
-        bench.ledger.broke(SAME_ERROR, what, expected=shown(plain), actual=shown(final), frames=frames)
+    values = {"about": "comparison", "plain": _told(plain), "again": _told(again), "result": _told(final)}
+    yield Observation(values, frames=(*plain.proof, *final.proof), actual=shown(final))
 
 
 def _no_result(run: Run, final: Call) -> str:
@@ -283,17 +232,9 @@ def _ill_formed(result: Json) -> str:
     return problems[0].message if problems else ""
 
 
-def _judge_failure(bench: Bench, run: Run, final: Call) -> None:
-    if run.status == "failed":
-        bench.ledger.held(FAILED)
-        return
-    bench.ledger.broke(
-        FAILED,
-        f"the tool failed by isError, and its task is {run.status}",
-        expected='the status "failed"',
-        actual=shown(run.gets[-1]),
-        frames=(*run.gets[-1].proof, *final.proof),
-    )
+def _told(call: Call) -> dict[str, Json]:
+    """What a call of a tool has brought: the code of the error, or the result."""
+    return {"code": code_of(call)} if call.error is not None else {"result": bare(call.result)}
 
 
 def bare(result: Json) -> Json:
@@ -301,39 +242,29 @@ def bare(result: Json) -> Json:
     return {k: v for k, v in result.items() if k != "_meta"} if isinstance(result, dict) else result
 
 
-def _judge_talk(bench: Bench, run: Run, plain: Call, start: int) -> None:
-    """Progress and logs of the task, beside those of the plain call."""
+def _talk(bench: Bench, run: Run, plain: Call, start: int) -> Iterator[Observation]:
+    """Progress and logs of the task, where the plain call brings such."""
     token = run.created.params["_meta"]["progressToken"]
-    told = [frame for frame in bench.session.since(start) if frame.origin == "target"]
+    heard = [frame for frame in bench.session.since(start) if frame.origin == "target"]
     ours = plain.params["_meta"]["progressToken"]
     if any(_token(frame) == id_key(ours) for frame in plain.notifications):
-        progress = [frame for frame in told if _token(frame)]
+        progress = [frame for frame in heard if _token(frame)]
+        kept = [frame for frame in progress if _token(frame) == id_key(token)]
         foreign = [frame for frame in progress if _token(frame) not in (id_key(token), id_key(ours))]
-        if any(_token(frame) == id_key(token) for frame in progress):
-            bench.ledger.held(TOKEN)
-        elif foreign:
-            bench.ledger.broke(
-                TOKEN,
-                "progress of a task does not keep the token of its request",
-                expected=f"the token {token!r}",
-                actual=shorten(foreign[0].message["params"]),
-                frames=(run.created.sent, foreign[0]),
-            )
+        for frame in (kept or foreign)[:1]:
+            shows = shorten(frame.message["params"])
+            values = {"about": "progress", "token": token, "keeps-token": bool(kept)}
+            yield Observation(values, frames=(run.created.sent, frame), actual=shows)
     said = {shorten(_log(frame)) for frame in plain.notifications if _log(frame) is not None}
-    for frame in told:
+    for frame in heard:
         if _log(frame) is None or shorten(_log(frame)) not in said or frame in plain.notifications:
             continue
         meta = frame.message["params"].get("_meta")
         if isinstance(meta, dict) and RELATED in meta:
             continue  # which task it names is the invariant's to judge
-        bench.ledger.broke(
-            MESSAGES,
-            "a log message of a tool that runs as a task does not name the task",
-            expected=f"_meta {RELATED} with taskId {run.identifier!r}",
-            actual=shorten(frame.message),
-            frames=(run.created.sent, frame),
-            # It is known for the tool's own only because a plain call brings the same.
-            ceiling=Severity.WARNING,
+        proof = (run.created.sent, frame)
+        yield Observation(
+            {"about": "nameless log", "task": run.identifier}, frames=proof, actual=shorten(frame.message)
         )
 
 
@@ -355,26 +286,23 @@ def _log(frame: Frame) -> Json:
     return {name: params.get(name) for name in ("level", "logger", "data")} if params else None
 
 
-def _judge_promptness(bench: Bench, run: Run, plain: Call, params: Json) -> None:
-    """A task that is created only when the tool is done: seen twice, and only of tools that take a while."""
+def _promptness(bench: Bench, run: Run, plain: Call, params: Json) -> Iterator[Observation]:
+    """Whether a task is created only when the tool is done: seen twice, and only of tools that take a while."""
     took = plain.answers[0].at - plain.sent.at
     if took < SLOW:
         return
-    if run.seconds < NEARLY * took or run.gets[0].result.get("status") not in TERMINAL:
-        bench.ledger.held(PROMPT)
+    seen = {"about": "promptness", "tool": params["name"]}
+    first = run.gets[0].result
+    if run.seconds < NEARLY * took or not (isinstance(first, dict) and first.get("status") in TERMINAL):
+        yield Observation({**seen, "created-at-the-end": False}, frames=run.created.proof)
         return
     second = begin(bench, run.tool, {name: value for name, value in params.items() if name != "_meta"})
     if second is None:
         return
     look(bench, second)
-    if second.seconds < NEARLY * took or not second.over:
-        bench.ledger.held(PROMPT)
-        return
-    bench.ledger.broke(
-        PROMPT,
-        f"the task of the tool {params['name']!r} is created when it has ended already",
-        expected="a CreateTaskResult as soon as the call is accepted",
-        actual=f"it took {second.seconds:.2f} s, a plain call {took:.2f} s",
+    late = second.seconds >= NEARLY * took and second.over
+    yield Observation(
+        {**seen, "created-at-the-end": late},
         frames=(*second.created.proof, *second.gets[0].proof),
-        ceiling=Severity.ADVICE,
+        actual=f"it took {second.seconds:.2f} s, a plain call {took:.2f} s",
     )
