@@ -7,17 +7,12 @@ from collections.abc import Iterator
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.observed import slow_call
-from conformance.checks.probes.outcome import UNANSWERED, stray
 from conformance.model import Frame, Json
-from conformance.session.messages import encode
 from conformance.session.session import Call
 
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"
 
-NEVER_ANSWERED = "jsonrpc/notification-never-answered"
-
-LATE_RESPONSE = "cancellation/late-response-ignored"
 TRIES = 3
 """How often a cancelled call must go on before that is told: a cancellation may always come too late."""
 
@@ -25,44 +20,6 @@ TRIES = 3
 def _cancel(bench: Bench, identifier: Json, illegal: bool = False) -> Frame:
     params = {"requestId": identifier, "reason": "mcp-conform no longer needs it"}
     return bench.session.notify(CANCELLED, params, illegal=illegal)
-
-
-def _survived(bench: Bench, requirement: str, what: str, told: Frame) -> bool:
-    """Whether the server answers after `told`, and only that; if not, `requirement` is broken by `what`."""
-    session = bench.session
-    sentinel = session.hear_out()
-    proof = tuple(session.since(told.number))
-    if sentinel is None or not sentinel.answers:
-        again = session.hear_out()
-        if again is not None and again.answers:
-            bench.ledger.block(requirement, UNANSWERED)  # one request was lost, and that is told elsewhere
-            return False
-        for unanswered in (sentinel, again):
-            if unanswered is not None:
-                unanswered.excused = True  # silence is told here, with its cause
-        actual = session.ended.reason if session.ended else sentinel.lost if sentinel else "the session is over"
-        message = f"after {what} the server does not answer any more"
-        bench.ledger.broke(requirement, message, expected="an answer to the next request", actual=actual, frames=proof)
-        return False
-    answers = [frame for frame in proof if stray(frame, sentinel) and not _refused_by_http(frame)]
-    nameless = [frame for frame in answers if frame.message.get("id") is None]
-    if nameless and "method" in told.message and not told.illegal:
-        bench.ledger.block(requirement, NEVER_ANSWERED)
-        return False
-    if nameless:
-        bench.ledger.broke(
-            requirement,
-            f"{what} is answered",
-            expected="no response",
-            actual=encode(nameless[0].message).decode("utf-8", "replace")[:300],
-            frames=(told, nameless[0]),
-        )
-        return False
-    return True
-
-
-def _refused_by_http(frame: Frame) -> bool:
-    return frame.channel == "body" and (frame.status or 200) >= 400
 
 
 @probe("cancellation.in-flight")
@@ -119,14 +76,3 @@ def _progress_after(bench: Bench, call: Call, token: Json, seconds: float) -> Fr
         if isinstance(params, dict) and params.get("progressToken") == token and frame.at - call.sent.at > seconds:
             return frame
     return None
-
-
-def answer_late(bench: Bench, question: Frame) -> None:
-    """Answer a request that the server has cancelled; nothing may come of it."""
-    message = question.message
-    reply = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32603, "message": "The answer comes too late"}}
-    start = bench.session.position
-    bench.session.raw(encode(reply), illegal=False)
-    told = next(bench.session.since(start))
-    if _survived(bench, LATE_RESPONSE, "a late response to a request of its own", told):
-        bench.ledger.held(LATE_RESPONSE)

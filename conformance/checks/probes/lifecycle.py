@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import hear_unasked, is_question
 from conformance.checks.probes.calls import call_quickly, callable_tools, cancel, late, soon
-from conformance.checks.probes.cancellation import LATE_RESPONSE, answer_late
-from conformance.checks.probes.outcome import shown
+from conformance.checks.probes.outcome import shown, stray
 from conformance.model import Frame, Json
 from conformance.session.answers import CAPABILITY
 from conformance.session.eras.handshake import Handshake
+from conformance.session.messages import encode
 from conformance.session.session import Call
-
-CANCELLED = "lifecycle/timed-out-request-cancelled"
+from conformance.survey.survey import Unavailable
 
 PINGS = 8
 
@@ -77,16 +76,16 @@ def prompt_pings(bench: Bench) -> Iterator[Observation]:
         return
 
 
-@probe("lifecycle.unanswered-requests", CANCELLED, LATE_RESPONSE)
-def unanswered_requests(bench: Bench) -> None:
-    """Tools that ask the client, which stays silent. A server that then goes on says that it gave up.
+@probe("lifecycle.unanswered-requests")
+def unanswered_requests(bench: Bench) -> Iterator[Observation]:
+    """Tools that ask the client, which stays silent, until one has gone on without an answer.
 
     It finds out which tools ask, and how long the server has waited before it went on.
     """
     session = bench.session
     session.answers.held.update(CAPABILITY)
     hear_unasked(session)
-    waiting = False
+    waiting, seen = False, False
     for _, params in callable_tools(bench):
         start = session.position
         call = session.send("tools/call", params)
@@ -103,36 +102,67 @@ def unanswered_requests(bench: Bench) -> None:
             session.slow_tools.add(str(params["name"]))
             continue
         session.hear_out()
-        if any(_judge_giving_up(bench, params, call, question) for question in asked):
+        for question in asked:
+            seen = seen or (yield from _giving_up(bench, params, call, question))
+        if seen:
             break
     session.answers.held.clear()
-    why = "the server still waits" if waiting else "no tool that was called asks the client and waits for its answer"
-    bench.ledger.inconclusive(CANCELLED, why)
-    bench.ledger.inconclusive(LATE_RESPONSE, why)
+    if not seen:
+        idle = "no tool that was called asks the client and waits for its answer"
+        raise Unavailable("the server still waits" if waiting else idle)
 
 
-def _judge_giving_up(bench: Bench, params: Json, call: Call, question: Frame) -> bool:
-    """Whether it could be judged: `call` with `params` was answered although `question` was not."""
+def _giving_up(bench: Bench, params: Json, call: Call, question: Frame) -> Generator[Observation, None, bool]:
+    """Whether it can be told: `call` with `params` was answered although `question` was not."""
+    message = question.message
+    values = {"about": "going on", "method": message["method"]}
+    proof = (call.sent, question, *call.answers)
+    waited = call.answers[0].at - question.at
+    if _cancelled(bench, call, question):
+        yield Observation({**values, "cancels": True}, frames=proof)
+        yield _answered_late(bench, message["id"])
+        return True
+    if waited < PATIENT or not _asks_again(bench, params, question):
+        return False
+    yield Observation({**values, "cancels": False}, frames=proof, actual=f"the tool's result after {waited:.1f} s")
+    return True
+
+
+def _cancelled(bench: Bench, call: Call, question: Frame) -> bool:
+    """Whether the server has said that it waits no longer."""
     for frame in bench.session.since(call.sent.number):
         message = frame.message
         if frame.origin == "target" and isinstance(message, dict):
             told = message.get("params")
             named = told.get("requestId") if isinstance(told, dict) else None
             if message.get("method") == "notifications/cancelled" and named == question.message["id"]:
-                bench.ledger.held(CANCELLED)
-                answer_late(bench, question)
                 return True
-    waited = call.answers[0].at - question.at
-    if waited < PATIENT or not _asks_again(bench, params, question):
-        return False
-    bench.ledger.broke(
-        CANCELLED,
-        f"the server gives up its {question.message['method']} without saying so",
-        expected="notifications/cancelled for the request that it no longer waits for",
-        actual=f"the tool's result after {waited:.1f} s",
-        frames=(call.sent, question, *call.answers),
-    )
-    return True
+    return False
+
+
+def _answered_late(bench: Bench, identifier: Json) -> Observation:
+    """What comes of an answer to a request that the server has cancelled."""
+    session, start = bench.session, bench.session.position
+    reply = {"jsonrpc": "2.0", "id": identifier, "error": {"code": -32603, "message": "The answer comes too late"}}
+    session.raw(encode(reply), illegal=False)
+    values: dict[str, Json] = {"about": "late answer", "next-request": "answered"}
+    sentinel = session.hear_out()
+    proof = tuple(session.since(start))
+    if sentinel is None or not sentinel.answers:
+        again = session.hear_out()
+        if again is not None and again.answers:
+            return Observation({**values, "next-request": "lost"}, frames=proof)
+        for unanswered in (sentinel, again):
+            if unanswered is not None:
+                unanswered.excused = True  # the case tells of silence, with its cause
+        actual = session.ended.reason if session.ended else sentinel.lost if sentinel else "the session is over"
+        return Observation({**values, "next-request": "unanswered"}, frames=proof, actual=actual)
+    answers = [frame for frame in proof if stray(frame, sentinel) and frame.message.get("id") is None]
+    answers = [frame for frame in answers if not (frame.channel == "body" and (frame.status or 200) >= 400)]
+    if not answers:
+        return Observation({**values, "answered": False}, frames=proof)
+    actual = encode(answers[0].message).decode("utf-8", "replace")[:300]
+    return Observation({**values, "answered": True}, frames=(proof[0], answers[0]), actual=actual)
 
 
 def _asks_again(bench: Bench, params: Json, question: Frame) -> bool:
