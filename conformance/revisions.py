@@ -18,6 +18,8 @@ class Revision:
     date: str
     era: EraName
     transports: tuple[str, ...] = ("stdio", "http")
+    batches: bool = False
+    """Whether an array of messages is a message."""
     names_version_in_header: bool = False
     """Whether HTTP requests of the handshake era carry MCP-Protocol-Version."""
     structured_results: bool = False
@@ -46,7 +48,7 @@ class Revision:
 
 REVISIONS: tuple[Revision, ...] = (
     Revision("2024-11-05", "handshake", transports=("stdio",)),
-    Revision("2025-03-26", "handshake"),
+    Revision("2025-03-26", "handshake", batches=True),
     Revision(
         "2025-06-18",
         "handshake",

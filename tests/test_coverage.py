@@ -9,10 +9,10 @@ from conformance.revisions import HANDSHAKE
 NOT_YET = 167
 """The number may only fall: lower it when checks are added."""
 
-WITHOUT_PROBES = 100
+WITHOUT_PROBES = 101
 """Cases that hold no probe: the number may only rise."""
 
-BY_YAML = 91
+BY_YAML = 167
 """Requirements that an expectation in a case decides: the number may only rise."""
 
 
