@@ -9,9 +9,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
-from conformance.checks.fuzz.ids import whole
+from conformance.checks.fuzz.sorting import sort_out
 from conformance.checks.probes import Bench
-from conformance.model import Finding, Frame
+from conformance.model import Finding
 from conformance.session.messages import MAY_TAKE_LONG, Unavailable, Unread, id_key, is_id, parse
 from conformance.session.session import Call, NotSpoken, Session
 from conformance.survey.survey import size_of
@@ -66,6 +66,8 @@ class Partner:
         self.hurried = False
         self.reporting = False
         self._in_vain = 0
+        self._stalled = False
+        """Whether the server stopped answering before, and more patience was in vain."""
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
         self._issued: deque[str] = deque(maxlen=400)
         self._usual: Counter[tuple[str, str]] = Counter()
@@ -207,9 +209,7 @@ class Partner:
         for call in sentinels:
             call.awaited = True
         due = [r.call for e, r in zip(examples, replies, strict=True) if e.due and r.call is not None]
-        in_time = self._wait([sentinels[-1]], patience)
-        if in_time:
-            self.slowest = max(self.slowest, time.monotonic() - began)
+        if self._answered(sentinels[-1], patience, began):
             # Behind a tool an author's own code runs: that it is slow proves nothing.
             slow = any(call.method in MAY_TAKE_LONG for call in due)
             self._wait([*sentinels, *due], min(patience, LEAST_PATIENCE) if slow else patience)
@@ -220,7 +220,7 @@ class Partner:
         heard = tuple(session.since(start))
         session.judge()
         heard = tuple(session.since(start))
-        self._sort(replies, identifiers, sentinels, [not example.due for example in examples], heard)
+        sort_out(replies, identifiers, sentinels, [not example.due for example in examples], heard)
         self._judge_fate(replies, sentinels, patience)
         found = self._found(known)
         for reply in replies:
@@ -234,44 +234,24 @@ class Partner:
         """Whether all of them were answered."""
         return self.session.wait(*calls, timeout=patience) and all(call.answers for call in calls)
 
+    def _answered(self, sentinel: Call, patience: float, began: float) -> bool:
+        """Whether it is answered in time, or at least after all: on a busy machine anything may take long once."""
+        full = self.session.limits.answer
+        if not self._wait([sentinel], patience):
+            if self.hurried or patience >= full or self._stalled or not self.session.alive:
+                return False
+            self._stalled = not self._wait([sentinel], full / 2)
+            if self._stalled:
+                return False
+        self.slowest = max(self.slowest, time.monotonic() - began)
+        return True
+
     def _cancel(self, calls: list[Call]) -> None:
         """Let the target forget what is not waited for any more."""
         for call in calls:
             if call.method in MAY_TAKE_LONG:
                 self.session.notify("notifications/cancelled", {"requestId": call.id, "reason": "no answer in time"})
                 self.session.give_up(call)
-
-    def _sort(
-        self,
-        replies: list[Reply],
-        identifiers: dict[int, int],
-        sentinels: list[Call],
-        quiet: list[bool],
-        heard: Sequence[Frame],
-    ) -> None:
-        """Give each response to the example that it answers: by its id, or without one by what was answered before it.
-
-        A response with the id of something else answers something else, even if the id has become text.
-        """
-        own = {frame.number for reply in replies if reply.call for frame in reply.call.answers}
-        for reply in replies:
-            reply.answers += reply.call.answers if reply.call else []
-        places = {call.sent.number: place for place, call in enumerate(sentinels)}
-        answered = {frame.number: places[call.sent.number] for call in sentinels for frame in call.answers}
-        nameless = [place for place, is_quiet in enumerate(quiet) if is_quiet] or [0]
-        own_place = {str(identifier): at for identifier, at in identifiers.items()}
-        place = 0
-        for frame in heard:
-            message = frame.message
-            if frame.origin == "us" or not isinstance(message, dict) or "method" in message or frame.number in own:
-                continue
-            identifier = message.get("id")
-            if frame.number in answered:
-                place = min(answered[frame.number] + 1, len(nameless) - 1)
-            elif (owner := own_place.get(whole(identifier))) is not None:
-                replies[owner].answers.append(frame)
-            elif identifier is None:
-                replies[nameless[place]].answers.append(frame)
 
     def _found(self, known: int) -> list[Finding]:
         """What the invariants found meanwhile, taken out of the ledger.
@@ -324,7 +304,7 @@ class Partner:
             call.excused |= call.method == "subscriptions/listen"
         sentinel = session.send(*session.sentinel())
         sentinel.awaited = True
-        if self._wait([sentinel], patience):
+        if self._answered(sentinel, patience, time.monotonic()):
             due = [call for call in calls if not call.excused]
             slow = any(call.method in MAY_TAKE_LONG for call in due)
             session.wait(*due, timeout=min(patience, LEAST_PATIENCE) if slow else patience)
