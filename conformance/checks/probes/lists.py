@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from conformance.catalogue.patterns import shorten
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.outcome import asked_again
 from conformance.model import Frame, Json
 from conformance.session.session import Call, Session, encode
 from conformance.survey.picks import KEYS
@@ -99,7 +98,7 @@ def look(bench: Bench, uris: list[str]) -> Watch:
     }
     contents = {}
     for uri in uris:
-        if not asked_again(bench, "resources/read", {"uri": uri}):
+        if bench.session.patience.features.avoids("resources/read", {"uri": uri}):
             continue
         call = bench.session.request("resources/read", {"uri": uri})
         if isinstance(call.result, dict):

@@ -1,37 +1,14 @@
-"""How a request of a probe ended, and what to write down when it ended without a response."""
+"""How a request ended, and what it means when it ended without a response."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from conformance.checks.probes import Bench
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json
 from conformance.session.session import MAY_TAKE_LONG, Call, encode
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
-
-NO_SUCH_METHOD = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-ASKS_URL = -32042
-LACKS_CAPABILITY = -32021
-LACKS_HEADER = -32020
-
-
-def answered(bench: Bench, call: Call, *requirements: str) -> bool:
-    """Whether `call` has a response; if not, what that means for `requirements` is written down."""
-    if call.answers:
-        return True
-    outcome, why = unanswered(bench, call)
-    for requirement in requirements:
-        if outcome == "inconclusive":
-            bench.ledger.inconclusive(requirement, why)
-        elif outcome == "blocked":
-            bench.ledger.block(requirement, why)
-        else:
-            message = f"{call.method} is not answered"
-            bench.ledger.broke(requirement, message, expected="an error", actual=shown(call), frames=call.proof)
-    return False
 
 
 def unanswered(bench: Bench, call: Call) -> tuple[Literal["inconclusive", "blocked", "broken"], str]:
@@ -55,14 +32,6 @@ def unanswered(bench: Bench, call: Call) -> tuple[Literal["inconclusive", "block
     if call.method in MAY_TAKE_LONG:
         return "inconclusive", f"{call.method}: {call.lost}; --timeout gives it longer"
     return "blocked", UNANSWERED
-
-
-def asked_again(bench: Bench, method: str, params: Json, *requirements: str) -> bool:
-    """Whether that may be asked for; if it did not return before, that is written down for `requirements`."""
-    why = bench.session.patience.features.avoids(method, params)
-    for requirement in requirements if why else ():
-        bench.ledger.inconclusive(requirement, why)
-    return not why
 
 
 def _misdirected(frame: Frame, call: Call) -> bool:
@@ -106,28 +75,3 @@ def stray(frame: Frame, sentinel: Call) -> bool:
         return False
     # The sentinel's own answer, its id in another type, is no answer to anything else.
     return bool(str(message.get("id")) != str(sentinel.id)) and all(frame.number != a.number for a in sentinel.answers)
-
-
-def expect_refusal(bench: Bench, requirement: str, call: Call, *, codes: tuple[int, ...], soft: Severity) -> None:
-    """`call` must be refused: success breaks `requirement`, and so does a code not in `codes`, at most as `soft`."""
-    if not answered(bench, call, requirement):
-        return
-    if call.error is None:
-        bench.ledger.broke(
-            requirement,
-            f"{call.method} succeeds where it has to be refused",
-            expected=f"error {codes[0]}",
-            actual=shown(call),
-            frames=call.proof,
-        )
-    elif codes and code_of(call) not in codes:
-        bench.ledger.broke(
-            requirement,
-            f"{call.method} is refused with another code",
-            expected=f"error {codes[0]}",
-            actual=shown(call),
-            frames=call.proof,
-            ceiling=soft,
-        )
-    else:
-        bench.ledger.held(requirement)

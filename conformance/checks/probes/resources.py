@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation, probe
-from conformance.checks.probes.outcome import INVALID_PARAMS, code_of
+from conformance.checks.probes.outcome import code_of
 from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
 
 MAX_READS = 10
-NOT_FOUND = -32002
+NOT_FOUND, INVALID_PARAMS = -32002, -32602
 
 
 @probe("resources.readable")
