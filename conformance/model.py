@@ -186,6 +186,9 @@ class Frame(NamedTuple):
     unread: str = ""
 
 
+Silence = Literal["", "request", "feature"]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One observed breach of one requirement, with the frames that prove it.
@@ -196,6 +199,8 @@ class Finding:
     `tries` says how often it was shown of how many times, (3, 6); it is (0, 0) for what came back at once, alone.
     `diagnosis` says what probably is behind it and `hint` how to mend that; empty if nothing is known.
     `replay` is a case, as in a case file, that shows it again without Hypothesis; empty if there is none.
+    `silence` says what went unanswered, if that is the finding: a request, and which one may be a matter of chance, or
+    a feature, as often as it was asked for.
     """
 
     requirement: str
@@ -212,6 +217,7 @@ class Finding:
     replay: Mapping[str, Json] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     tries: tuple[int, int] = (0, 0)
+    silence: Silence = ""
 
     @property
     def kind(self) -> Kind:

@@ -89,13 +89,18 @@ class Ledger:
         The finding belongs to the case of the first frame that has one, so that an answer that comes
         late is not blamed on the case that happened to be running.
         """
+        proof = tuple(frame for frame in frames if frame is not None)
+        self.tell(Finding(requirement, self.case, message, expected, actual, proof, ceiling))
+
+    def tell(self, finding: Finding) -> None:
+        """The same, for a finding as a whole."""
         if self.sealed:
             return
-        message, expected, actual = (_clipped(text) for text in (message, expected, actual))
-        proof = tuple(frame for frame in frames if frame is not None)
+        requirement, ceiling, proof = finding.requirement, finding.ceiling, finding.frames
+        message, expected, actual = map(_clipped, (finding.message, finding.expected, finding.actual))
         case = next((frame.case for frame in proof if frame.case), self.case)
         self.tested.setdefault(requirement, set()).add(case)
-        same = [i for i, finding in enumerate(self.findings) if finding.requirement == requirement]
+        same = [i for i, each in enumerate(self.findings) if each.requirement == requirement]
         for i in same:
             known = self.findings[i]
             if known.kind == (requirement, message, ceiling):
@@ -107,7 +112,8 @@ class Ledger:
             return
         # A report has the beginning of a long frame, and a run may have hundreds of findings.
         proof = tuple(map(brief, proof))
-        self.findings.append(Finding(requirement, case, message, expected, actual, proof, ceiling))
+        clipped = replace(finding, case=case, message=message, expected=expected, actual=actual, frames=proof)
+        self.findings.append(clipped)
 
     def found(self, finding: Finding) -> None:
         """A finding that is complete already, confirmed or not."""

@@ -13,7 +13,6 @@ from conformance.engine.detection import judge_refusal
 from conformance.engine.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
 from conformance.engine.verdicts import severity_of
 from conformance.model import Finding, Kind, Limits, Requirement, Severity
-from conformance.session.features import HUNG
 from conformance.session.session import NotSpoken
 from conformance.transports import StartError
 
@@ -23,7 +22,6 @@ ENOUGH = 2
 """Times of these that it has to show itself."""
 LONGER = 3
 """So many times as long as it took a server that does not open to show what was found, that is waited for again."""
-UNANSWERED = " is not answered"
 SECONDS = 30.0
 """After that no further try is begun; what has not shown itself by then fails nobody."""
 
@@ -41,7 +39,7 @@ class _Waiting:
         case = self.finding.case
         after = tuple(each for each in self.history if each != case)
         # The run has shown it. That the case alone has not is one of the tries, unless it is said to take more.
-        before = 2 if not after or _lost(self.finding) else 1
+        before = 2 if not after or self.finding.silence == "request" else 1
         ledger.settle(self.finding, after, (1 + self.shown, before + tries), shown=self.shown >= ENOUGH)
 
 
@@ -81,13 +79,13 @@ class Confirmation:
         for number, ledger in enumerate(state.ledgers):
             waiting: list[_Waiting] = []
             for finding in [finding for finding in ledger.findings if finding.confirmed is False]:
-                if finding.kind in confirmed or finding.kind in seen or _hung(finding):
+                if finding.kind in confirmed or finding.kind in seen or finding.silence == "feature":
                     # Another one tells it, or it has returned: what took long once does not hang.
                     ledger.findings.remove(finding)
                     continue
                 seen.add(finding.kind)
                 history = ledger.history(finding.case)
-                if _lost(finding):  # where a race strikes is a matter of chance
+                if finding.silence == "request":  # where a race strikes is a matter of chance
                     history = tuple(case for played in ledger.sessions for case in played)
                 elif finding.case in (OPENING, SURVEY) and number == 0:
                     history = ()
@@ -196,7 +194,7 @@ class Confirmation:
 
 def _alike(finding: Finding, other: Finding) -> bool:
     """Whether both tell the same. Which request a server leaves unanswered when it dies is a matter of chance."""
-    lost = _lost(finding) and _lost(other)
+    lost = finding.silence == other.silence == "request"
     return finding.requirement == other.requirement and (lost or finding.message == other.message)
 
 
@@ -208,17 +206,10 @@ def _no_longer(limits: Limits, state: State) -> Limits:
 
 def _shown_by(found: Sequence[Finding]) -> Callable[[Finding], bool]:
     """Which findings have come back in what was `found`. Each feature that does not return stands for itself."""
-    requirements = {finding.requirement for finding in found if not _hung(finding)}
+    requirements = {finding.requirement for finding in found if finding.silence != "feature"}
     kinds = {finding.kind for finding in found}
-    return lambda finding: finding.kind in kinds if _hung(finding) else finding.requirement in requirements
-
-
-def _hung(finding: Finding) -> bool:
-    return finding.message.endswith(HUNG)
-
-
-def _lost(finding: Finding) -> bool:
-    return finding.message.endswith(UNANSWERED)
+    hung = "feature"
+    return lambda finding: finding.kind in kinds if finding.silence == hung else finding.requirement in requirements
 
 
 def _tell_nobody(case: str, outcome: str, seconds: float) -> None:

@@ -10,7 +10,7 @@ from conformance.catalogue.patterns import ABSENT, match, render
 from conformance.catalogue.references import Values, root
 from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import UNANSWERED, shown, unanswered
-from conformance.model import Frame, Json
+from conformance.model import Finding, Frame, Json, Silence
 from conformance.revisions import holds
 from conformance.session.session import Call, Session, encode
 
@@ -149,7 +149,7 @@ class Judge:
                 raise Stop(why, blocked=outcome == "blocked")
             if not expectation.message:
                 expectation = replace(expectation, message=f"{call.method} is not answered")
-            self._broke(expectation, "an error", shown(call), call.proof)
+            self._broke(expectation, "an error", shown(call), call.proof, silence="request")
         elif not self.session.alive:
             raise Stop(self._why_over(), blocked=True)
         else:
@@ -253,15 +253,12 @@ class Judge:
         where = f"{mismatch.path}: " if mismatch.path else ""
         self._broke(expectation, render(expectation.pattern, self.values), where + mismatch.actual, proof)
 
-    def _broke(self, expectation: Expectation, expected: str, actual: str, proof: tuple[Frame, ...]) -> None:
-        self.ledger.broke(
-            expectation.requirement,
-            self.values.told(expectation.message) or f"{expectation.subject} is not as expected",
-            expected=expected,
-            actual=actual,
-            frames=proof,
-            ceiling=expectation.severity,
-        )
+    def _broke(
+        self, expectation: Expectation, expected: str, actual: str, proof: tuple[Frame, ...], silence: Silence = ""
+    ) -> None:
+        message = self.values.told(expectation.message) or f"{expectation.subject} is not as expected"
+        told = Finding(expectation.requirement, "", message, expected, actual, proof, expectation.severity)
+        self.ledger.tell(replace(told, silence=silence))
 
     # -- looking back
 

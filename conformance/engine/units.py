@@ -25,7 +25,7 @@ from conformance.revisions import BY_DATE, Revision
 from conformance.session.messages import Unread
 from conformance.session.session import NotSpoken, Observer, Session
 from conformance.survey.survey import CallPolicy, Samples, Survey, Unavailable, take
-from conformance.transports import REFUSED, StartError
+from conformance.transports import StartError
 
 OPENING, SURVEY, CLOSING = "session/opening", "session/survey", "session/closing"
 """What frames belong to that no case asked for; may be named like cases."""
@@ -105,7 +105,7 @@ class Stage:
     def lost(self) -> str:
         """Why the session is over though no message of ours did that, "" if that is not so."""
         ended = self.session.ended
-        return ended.reason if ended is not None and (ended.lost or ended.reason.startswith(REFUSED)) else ""
+        return ended.reason if ended is not None and (ended.lost or ended.refused) else ""
 
     @property
     def fit(self) -> bool:

@@ -48,7 +48,7 @@ OURS: Mapping[type, frozenset[str]] = {
         Run: "revision era transport seconds name",
         Tally: "campaign frames planned restarts seed seconds",
         Judged: "requirement level basis verdict severity url seconds",
-        Finding: "requirement case ceiling confirmed occurrences diagnosis hint after tries",
+        Finding: "requirement case ceiling confirmed occurrences diagnosis hint after tries silence",
         Frame: "number origin channel at readable case illegal part exchange status unread",
         Requirement: "id text levels bases urls observable transports capabilities client needs probe caution "
         "unobservable",

@@ -40,7 +40,8 @@ ROOM = 2 * 1024 * 1024
 class Call:
     """One request of ours and what came of it.
 
-    `lost` says why no answer can come any more, "" while one can; `unread` that one has come and was too large.
+    `lost` says why no answer can come any more, "" while one can; `unread` that one has come and was too large, `late`
+    that its time was up, `refused` that nobody took the request, `empty` that what answered it over HTTP held nothing.
     `awaited` means that nobody asks what the answer says, only whether it comes. `answers` are all responses with its
     id, so a second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM
     bytes of them. `hung` says that no answer came in all the time that there is for one, nor when the call was
@@ -55,6 +56,9 @@ class Call:
     notifications: list[Frame] = field(default_factory=list)
     head: Frame | None = None
     lost: str = ""
+    late: bool = False
+    refused: bool = False
+    empty: bool = False
     excused: bool = False
     counted: bool = False
     hung: bool = False

@@ -13,6 +13,7 @@ from conformance.model import Frame, Json
 from conformance.session.features import feature_of, reports_progress, tells_progress
 from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, parse
 from conformance.session.patience import COUNTED, NotWaitedFor, Patience
+from conformance.transports import Ended
 
 PARSE_ERROR = -32700
 LONGEST_NAME = 200
@@ -59,6 +60,14 @@ class Requests:
         self.calls[key] = self.waiting[key] = call
         if call.sent.exchange is not None:
             self.by_exchange[call.sent.exchange] = call
+
+    def end(self, call: Call, ended: Ended | None, late: str = "") -> None:
+        """No answer to `call` is waited for any more: all has `ended`, or its exchange has, or else it is `late`."""
+        if ended is None:
+            call.lost, call.late = late, True
+            return
+        call.lost = ended.reason or "the HTTP answer held no response"
+        call.unread, call.refused, call.empty = call.unread or ended.unread, ended.refused, ended.empty
 
     def give_up(self, call: Call) -> None:
         """It is not waited for any more."""

@@ -214,7 +214,8 @@ class Session:
         limit, hurried = usual if timeout is None else (timeout, False)
         deadline = time.monotonic() + limit
         for call in calls:
-            call.lost = call.lost if call.unread else ""  # what was given up before may still come
+            if not call.unread:  # what was given up before may still come
+                call.lost, call.late = "", False
         while waiting := [] if until() else [call for call in calls if not call.done]:
             left = deadline - time.monotonic()
             due = self.requests.due
@@ -225,7 +226,7 @@ class Session:
                 self._take(self._receive(left if due is None else min(left, due)))
                 continue
             for call in waiting:
-                call.lost = self.ended.reason if self.ended is not None else f"no answer within {limit:.3g} s"
+                self.requests.end(call, self.ended, f"no answer within {limit:.3g} s")
             break
         now, full = time.monotonic(), self.limits.answer
         if self.opened:  # else it may be the start of the target that takes long
@@ -352,7 +353,7 @@ class Session:
                 return
             self._awaited.discard(event.exchange)
             if (asked := self.requests.by_exchange.pop(event.exchange, None)) is not None and not asked.done:
-                asked.lost, asked.unread = event.reason or "the HTTP answer held no response", event.unread
+                self.requests.end(asked, event)
             self._take(event.then)
 
     def _hear(self, arrival: Arrival) -> None:

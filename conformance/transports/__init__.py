@@ -14,10 +14,7 @@ from typing import NamedTuple, Protocol
 
 from conformance.target.process import StartError, left_behind
 
-REFUSED = "connection refused"
-"""How the reason begins when a message was not even taken."""
-
-__all__ = ["REFUSED", "Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport"]
+__all__ = ["Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport"]
 
 
 class Arrival(NamedTuple):
@@ -44,7 +41,8 @@ class Ended:
     `reason` is for people: "the server exited with code 1", "connection refused". `partial` is an unfinished last line,
     of which `omitted` bytes were not kept.
     `lost` means that only the session is over, and nothing is wrong with that: a client would begin a new one. `then`
-    is the end of everything that comes with the end of this exchange. `unread` means that the answer was too large.
+    is the end of everything that comes with the end of this exchange. `unread` means that the answer was too large,
+    `refused` that nobody took the message, `empty` that an answer came to its end and held no message.
     """
 
     at: float
@@ -55,6 +53,8 @@ class Ended:
     lost: bool = False
     then: Ended | None = None
     unread: bool = False
+    refused: bool = False
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance.budget import BYTES, MOST_BYTES, kept
 from conformance.model import Limits
 from conformance.target.listening import RunningServer, is_loopback, reach
-from conformance.transports import REFUSED, Arrival, Ended, Ending, Inbox, StartError
+from conformance.transports import Arrival, Ended, Ending, Inbox, StartError
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
 from conformance.transports.event_stream import EventStream
@@ -63,13 +63,16 @@ class _Job:
 class _Over(NamedTuple):
     """How an exchange ended, for people, and, if it is the `last`, why; whether the session alone is `lost`.
 
-    `unread` means that its answer was too large.
+    `unread` means that its answer was too large, `refused` that there was no connection, `empty` that the answer held
+    no message.
     """
 
     reason: str
     last: str = ""
     lost: bool = False
     unread: bool = False
+    refused: bool = False
+    empty: bool = False
 
 
 class HttpTransport:
@@ -201,8 +204,10 @@ class HttpTransport:
             with self._changed:
                 del self._under_way[job.number]
                 at = time.monotonic()
-                last = Ended(at, over.last, lost=over.lost) if over.last else None
-                self._inbox.put(Ended(at, over.reason, job.number, then=last, unread=over.unread))
+                gone = over.refused and over.last == over.reason
+                last = Ended(at, over.last, lost=over.lost, refused=gone) if over.last else None
+                of_job = Ended(at, over.reason, job.number, then=last, unread=over.unread)
+                self._inbox.put(replace(of_job, refused=over.refused, empty=over.empty))
                 self._changed.notify_all()
 
     def _result(self, job: _Job) -> _Over:
@@ -221,7 +226,7 @@ class HttpTransport:
 
     def _broken(self, error: Exception, refuses: bool) -> _Over:
         """What an exchange that broke off, or was not even taken, means for those that follow."""
-        reason = self._explain(error)
+        reason, refused = self._explain(error)
         if isinstance(error, TooMuch) and not self._closed:
             return _Over(reason, unread=True)
         if self._closed or not refuses:
@@ -229,7 +234,7 @@ class HttpTransport:
             return _Over(reason)
         # Who breaks off an exchange and then refuses connections has died of that one.
         died = f"{self._broke_off}, and now it refuses connections" if self._broke_off else reason
-        return _Over(reason, died)
+        return _Over(reason, died, refused=refused)
 
     def _speak(self, job: _Job, url: URL) -> _Over:
         """One request and its answer; says how the answer ended."""
@@ -267,7 +272,7 @@ class HttpTransport:
             return _Over(why, why, lost=True)
         if why := turned_away(status, body):
             return _Over(why, why, lost=True)
-        return _Over(f"the HTTP answer with status {status} held no response")
+        return _Over(f"the HTTP answer with status {status} held no response", empty=True)
 
     def _stream(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
@@ -333,20 +338,20 @@ class HttpTransport:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
-    def _explain(self, error: Exception) -> str:
-        """Why an exchange broke off, for people."""
+    def _explain(self, error: Exception) -> tuple[str, bool]:
+        """Why an exchange broke off, for people, and whether that is because there was no connection."""
         if self._closed:
-            return "the client closed the connection"
+            return "the client closed the connection", False
         # A server that dies resets its connections a moment before it is gone.
         if self._server is not None and self._server.wait(self._limits.quiet) and (fate := self._server.fate()):
-            return fate
+            return fate, False
         if isinstance(error, TooMuch):
-            return f"{error}; the rest was not read"
+            return f"{error}; the rest was not read", False
         if isinstance(error, Undecoded):
-            return str(error)
+            return str(error), False
         if _refused(error):
-            return f"{REFUSED} at {plain(self._url)}"
-        return f"the HTTP exchange with {plain(self._url)} broke off: {str(error) or type(error).__name__}"
+            return f"connection refused at {plain(self._url)}", True
+        return f"the HTTP exchange with {plain(self._url)} broke off: {str(error) or type(error).__name__}", False
 
 
 def _refused(error: Exception) -> bool:

@@ -9,12 +9,11 @@ from conformance.budget import KEPT_BYTES, brief
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher, is_integer, is_number
 from conformance.checks.ledger import Ledger
-from conformance.model import Frame, Json, Severity
+from conformance.model import Finding, Frame, Json, Severity
 from conformance.session.features import HUNG, named
 from conformance.session.messages import DEEPEST, Shallow, is_id
 from conformance.session.requests import PARSE_ERROR
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, id_key
-from conformance.transports import REFUSED
 
 VALID = "jsonrpc/valid-messages"
 VERSION = "jsonrpc/version-member"
@@ -348,34 +347,32 @@ class Envelope(Watcher):
             why = call.lost if call.unread or unread is None else f"a message that {unread.unread}"
             self.ledger.inconclusive(ONCE, f"{call.method}: {why}")
             return
-        slow = call.lost.startswith("no answer within")
         if not call.lost or (self._illegal is not None and self._illegal.number <= call.sent.number):
             return  # nothing is said about what a server does after it was sent something wrong
-        if slow and (call.method in MAY_TAKE_LONG or self._busy(call)):
+        if call.late and (call.method in MAY_TAKE_LONG or self._busy(call)):
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}; --timeout gives it longer")
             return
-        if call.redirected or call.lost.startswith(REFUSED):
+        if call.redirected or call.refused:
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}")
             return  # it was not taken at all
         if call.head is not None and (call.head.status or 200) >= 400:
             return  # refused by HTTP: no JSON-RPC answer is due
-        self.ledger.broke(
-            ONCE,
-            f"{call.method} is not answered",
-            expected="exactly one response",
-            actual=call.lost,
-            frames=(call.sent,),
-        )
+        message, expected = f"{call.method} is not answered", "exactly one response"
+        self.ledger.tell(Finding(ONCE, "", message, expected, call.lost, (call.sent,), silence="request"))
 
     def _broke_hung(self, call: Call) -> None:
         """A warning: what an author's own code does may take long, and no text says how long."""
-        self.ledger.broke(
-            ONCE,
-            f"{named(call.method, call.params)} did not answer within {self.session.limits.answer:g} s{HUNG}",
-            expected="a response, if only an error that says that it takes too long",
-            actual=call.lost,
-            frames=(call.sent, self._cancellation(call)),
-            ceiling=Severity.WARNING,
+        self.ledger.tell(
+            Finding(
+                ONCE,
+                "",
+                f"{named(call.method, call.params)} did not answer within {self.session.limits.answer:g} s{HUNG}",
+                "a response, if only an error that says that it takes too long",
+                call.lost,
+                tuple(filter(None, (call.sent, self._cancellation(call)))),
+                Severity.WARNING,
+                silence="feature",
+            )
         )
 
     def _busy(self, call: Call) -> bool:

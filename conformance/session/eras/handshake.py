@@ -111,6 +111,6 @@ def refusal(method: str, call: Call) -> str:
         return call.lost
     if call.head is not None and call.head.status is not None:
         kind = call.head.headers.get("content-type", "no content")
-        why = "" if not call.lost or call.lost.startswith("the HTTP answer with") else f": {call.lost}"
+        why = "" if not call.lost or call.empty else f": {call.lost}"
         return f"{method} is answered by HTTP status {call.head.status} ({kind}) without a JSON-RPC response{why}"
     return f"{method} is not answered: {call.lost}"
