@@ -69,6 +69,10 @@ class Verdict(StrEnum):
     BROKEN = "broken"
 
 
+class UsageError(Exception):
+    """What the user asks for cannot be done; one line, which says what to change."""
+
+
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """One rule of the specification, as in `cases/requirements/<area>.yaml`.

@@ -68,10 +68,10 @@ class Conformance(pytest.Collector):
                 yield RequirementItem.from_parent(self, name=name, run_=run, judged=judged)
 
     def _test(self) -> Report:
-        from conformance.engine.options import UsageError
         from conformance.engine.runner import Runner
+        from conformance.model import UsageError
         from conformance.reporters.masking import masked
-        from conformance.settings.settings import WrongUse, settle, target_file
+        from conformance.settings.settings import settle, target_file
         from conformance.target.mask import Mask
 
         option = self.config.getoption
@@ -98,7 +98,7 @@ class Conformance(pytest.Collector):
                 warnings.simplefilter("ignore", FutureWarning)  # of regular expressions in the server's schemas
                 for _event in runner.run():
                     pass
-        except (WrongUse, UsageError) as error:
+        except UsageError as error:
             raise pytest.UsageError(f"mcp-conform: {_shown(mask.text(str(error)))}") from None
         return masked(mask, runner.report())
 

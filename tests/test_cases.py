@@ -9,10 +9,10 @@ import pytest
 from conformance.catalogue.case_files import load_cases
 from conformance.catalogue.cases import Case, Expectation, Step
 from conformance.catalogue.patterns import ABSENT
-from conformance.catalogue.selection import Selection, SelectionError, select
+from conformance.catalogue.selection import Selection, select
 from conformance.checks.registry import cases as cases_of_the_suite
 from conformance.files.yaml_files import FileError
-from conformance.model import Basis, Level, Requirement, Severity
+from conformance.model import Basis, Level, Requirement, Severity, UsageError
 
 DATES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 
@@ -548,18 +548,18 @@ def test_skip_takes_from_what_only_leaves() -> None:
 @pytest.mark.parametrize("pattern", ["tool", "tools/unknown-tols", "x*", "jsonrpc/"])
 @pytest.mark.parametrize("option", ["only", "skip"])
 def test_a_pattern_that_matches_nothing_is_an_error_that_names_it(option: str, pattern: str) -> None:
-    with pytest.raises(SelectionError) as caught:
+    with pytest.raises(UsageError) as caught:
         selected(**{option: pattern})
     assert str(caught.value).startswith(f"nothing matches {pattern!r}")
 
 
 def test_the_nearest_names_are_told() -> None:
-    with pytest.raises(SelectionError, match="did you mean tools/unknown-tool or tools/unknown-tool-refused"):
+    with pytest.raises(UsageError, match="did you mean tools/unknown-tool or tools/unknown-tool-refused"):
         selected("tools/unknown-tols")
-    with pytest.raises(SelectionError, match="did you mean tools"):
+    with pytest.raises(UsageError, match="did you mean tools"):
         selected("tool")
 
 
 def test_patterns_that_leave_nothing_are_an_error() -> None:
-    with pytest.raises(SelectionError, match="leave nothing to test"):
+    with pytest.raises(UsageError, match="leave nothing to test"):
         selected("tools/list-shape", "tools/list-shape")

@@ -18,9 +18,9 @@ from conformance.checks.fuzz.malformed import KINDS, Malformed
 from conformance.checks.fuzz.schema_values import Maker, Part, Unmakeable, broken
 from conformance.checks.fuzz.shrinking import smallest
 from conformance.checks.registry import probes
-from conformance.engine.options import Options, UsageError
+from conformance.engine.options import Options
 from conformance.engine.runner import Runner
-from conformance.model import Fuzzing, Limits, Report, Target, Verdict
+from conformance.model import Fuzzing, Limits, Report, Target, UsageError, Verdict
 from conformance.reference.server import Server
 from conformance.survey.picks import PICKS
 from conformance.survey.survey import CallPolicy

@@ -59,8 +59,16 @@ def test_of_a_server_that_offers_none_the_newest_is_found(
     assert report.get("untried", []) == [date for date in HANDSHAKE[:2] if date not in dates]
 
 
-def test_what_names_all_revisions_goes_with_no_other() -> None:
-    command = [sys.executable, "-m", "conformance", "--server", "x", "--revision", "all", "--revision", "2025-11-25"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "revision all and others cannot be asked for together" in done.stderr
+@pytest.mark.parametrize(
+    ("options", "dates"),
+    [
+        (("newest", "2024-11-05"), ["2024-11-05", "2026-07-28"]),
+        (("newest", "newest"), ["2026-07-28"]),
+        (("newest", "2026-07-28"), ["2026-07-28"]),
+        (("all", "2025-11-25"), [*HANDSHAKE, "2026-07-28"]),
+    ],
+)
+def test_revisions_that_are_asked_for_are_added_up(options: tuple[str, ...], dates: list[str], tmp_path: Path) -> None:
+    words = [word for option in options for word in ("--revision", option)]
+    report, _ = conform(tmp_path, REFERENCE, *words)
+    assert dates_of(report) == dates

@@ -8,13 +8,10 @@ from fnmatch import fnmatchcase
 
 from conformance.catalogue.cases import Case
 from conformance.catalogue.requirements import near
+from conformance.model import UsageError
 
 CAMPAIGNS = "fuzz"
 """The area of the cases that play campaigns."""
-
-
-class SelectionError(Exception):
-    """The patterns of the user select nothing; one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,7 @@ def select(
     they are reported with any case, and one that is meant itself is put to the test by the cases of its area and by
     all that share a session. `extra` are names of what is said outside of cases, which can be meant like cases.
 
-    Raises SelectionError for a pattern that matches nothing, and if nothing is left.
+    Raises UsageError for a pattern that matches nothing, and if nothing is left.
     """
     index = _Index(tuple(cases), frozenset(requirements), frozenset(invariant), frozenset(extra))
     included = [index.meant(pattern) for pattern in only]
@@ -60,15 +57,15 @@ def select(
     if skipped:
         report -= _judged(index.cases) - _judged(played) - index.invariant
     if not report:
-        raise SelectionError("the patterns leave nothing to test")
+        raise UsageError("the patterns leave nothing to test")
     return Selection(played, report)
 
 
 def without_campaigns(selection: Selection) -> Selection:
-    """The same without the fuzz campaigns. Raises SelectionError if they were all of it."""
+    """The same without the fuzz campaigns. Raises UsageError if they were all of it."""
     played = tuple(case for case in selection.cases if case.area != CAMPAIGNS)
     if selection.cases and not played:
-        raise SelectionError("--fuzz 0 leaves nothing to test: only campaigns were asked for")
+        raise UsageError("--fuzz 0 leaves nothing to test: only campaigns were asked for")
     return replace(selection, cases=played)
 
 
@@ -76,11 +73,11 @@ def quick(selection: Selection, invariant: Collection[str]) -> Selection:
     """What one ordinary session tells at once: no other processes, no waiting, no campaigns.
 
     Requirements that only what is left out judges are not reported; `invariant` are judged in any session. Raises
-    SelectionError if nothing is left.
+    UsageError if nothing is left.
     """
     played = tuple(case for case in selection.cases if case.shares and not (case.waits or case.client))
     if selection.cases and not played:
-        raise SelectionError("--quick leaves nothing to test: what was asked for takes more than one session")
+        raise UsageError("--quick leaves nothing to test: what was asked for takes more than one session")
     lost = _judged(selection.cases) - _judged(played) - frozenset(invariant)
     return Selection(played, selection.requirements - lost)
 
@@ -109,13 +106,13 @@ class _Index:
     extra: frozenset[str]
 
     def meant(self, pattern: str) -> _Meant:
-        """Raises SelectionError if that is nothing."""
+        """Raises UsageError if that is nothing."""
         ids = {case.id for case in self.cases} | self.extra
         requirements = frozenset(name for name in self.requirements if _matches(name, pattern))
         cases = frozenset(name for name in ids if name == pattern or (not requirements and _matches(name, pattern)))
         if not requirements and not cases:
             names = self.requirements | ids
-            raise SelectionError(f"nothing matches {pattern!r}{near(pattern, names | set(map(_area, names)))}")
+            raise UsageError(f"nothing matches {pattern!r}{near(pattern, names | set(map(_area, names)))}")
         return _Meant(requirements, cases)
 
     def reported(self, meant: _Meant) -> frozenset[str]:

@@ -6,14 +6,14 @@ import contextlib
 from pathlib import Path
 
 from conformance.engine.fleet import Fleet
-from conformance.engine.options import ClientConfig, Plan, UsageError
+from conformance.engine.options import ClientConfig, Plan
 from conformance.engine.runner import Runner
 from conformance.engine.supervision import Engine, Supervisor
 from conformance.engine.verdicts import EXIT_UNTESTED
+from conformance.model import UsageError
 from conformance.reporters import Reporter, to_file
 from conformance.reporters.delivery import TERMINAL, Delivery
 from conformance.reporters.words import lines, visible
-from conformance.settings.settings import WrongUse
 from conformance.system import interrupts
 from conformance.system.standard_streams import say
 from conformance.target.mask import Mask
@@ -23,13 +23,13 @@ from conformance.transports.stdio import StdioTransport
 def carry_out(plan: Plan, ahead: StdioTransport | None = None) -> int:
     """Run, and report to everybody who is to know; the exit status. `ahead` is the target, if it was started already.
 
-    Interrupted, it ends the servers and reports what was learned. Raises WrongUse.
+    Interrupted, it ends the servers and reports what was learned. Raises UsageError.
     """
     from conformance.reporters.terminal import TerminalReporter
 
     paths = [path.resolve() for path in plan.files.values()]
     if len(set(paths)) < len(paths):
-        raise WrongUse("two reports cannot go to the same file")
+        raise UsageError("two reports cannot go to the same file")
     interrupts.settle(False)
     engine = _engine(plan, ahead)
     mask = Mask(plan.target.secrets)
@@ -38,14 +38,14 @@ def carry_out(plan: Plan, ahead: StdioTransport | None = None) -> int:
             try:
                 delivery.add(f"--{kind}: {path}", to_file(kind, path, plan.options.fail_on))
             except OSError as error:
-                raise WrongUse(f"--{kind}: {path} cannot be written: {error.strerror}") from None
+                raise UsageError(f"--{kind}: {path} cannot be written: {error.strerror}") from None
         if plan.save_cases is not None:
             delivery.add(f"--save-cases: {plan.save_cases}", _found_cases(plan.save_cases))
         delivery.add(TERMINAL, TerminalReporter(plan.verbose))
         try:
             return _report(engine, delivery, mask, plan.options.time_limit)
         except UsageError as error:
-            raise WrongUse(mask.text(visible(str(error)))) from None
+            raise UsageError(mask.text(visible(str(error)))) from None
 
 
 def _engine(plan: Plan, ahead: StdioTransport | None) -> Engine:
@@ -53,7 +53,7 @@ def _engine(plan: Plan, ahead: StdioTransport | None) -> Engine:
     try:
         return Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options, ahead)
     except UsageError as error:
-        raise WrongUse(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _found_cases(folder: Path) -> Reporter:
@@ -62,9 +62,9 @@ def _found_cases(folder: Path) -> Reporter:
     try:
         return FoundCases(folder)
     except Occupied as error:
-        raise WrongUse(f"--save-cases: {error}") from None
+        raise UsageError(f"--save-cases: {error}") from None
     except OSError as error:
-        raise WrongUse(f"--save-cases: {folder} cannot be written: {error.strerror}") from None
+        raise UsageError(f"--save-cases: {folder} cannot be written: {error.strerror}") from None
 
 
 def _report(engine: Engine, delivery: Delivery, mask: Mask, limit: float) -> int:

@@ -33,10 +33,10 @@ from conformance.cli.wrong_use import wrong
 )
 def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], output: Path) -> None:
     """Survey a server and write a target file for it, with comments; an existing file is left alone."""
-    from conformance.engine.options import UsageError
     from conformance.engine.runner import Runner
     from conformance.engine.supervision import Supervisor
-    from conformance.settings.settings import WrongUse, settle
+    from conformance.model import UsageError
+    from conformance.settings.settings import settle
     from conformance.settings.target_file_text import Given, Misread, text_for
     from conformance.system.processes import adopting
     from conformance.target.mask import Mask
@@ -51,7 +51,7 @@ def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], o
         mask, runner = Mask(target.secrets), Runner(target, options)
         with adopting(), Supervisor(runner) as supervisor:
             report = supervisor.run(lambda event: None)
-    except (WrongUse, UsageError) as error:
+    except UsageError as error:
         wrong(mask.text(str(error)))
     survey = runner.survey
     if survey is None or not report.complete:

@@ -256,7 +256,8 @@ def app(context: click.Context, /, **given: Any) -> None:
             "go with it"
         )
     from conformance.engine.options import Plan
-    from conformance.settings.settings import WrongUse, configured, settle, target_file
+    from conformance.model import UsageError
+    from conformance.settings.settings import configured, settle, target_file
 
     try:
         file = None if config else target_file(given["target"])
@@ -271,7 +272,7 @@ def app(context: click.Context, /, **given: Any) -> None:
         servers = configured(config, given["name"]) if config else tested
         options = replace(options, trace="trace" in files)
         plan = Plan(servers, options, files, given["verbose"], given["save_cases"])
-    except WrongUse as error:
+    except UsageError as error:
         wrong(str(error))
     _run(plan)
 
@@ -297,7 +298,8 @@ def _said(given: dict[str, Any]) -> dict[str, Any]:
 def demo(fault: tuple[str, ...], list_faults: bool, verbose: bool, **given: Any) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
     from conformance.engine.options import Plan
-    from conformance.settings.settings import WrongUse, faults, reference, settle
+    from conformance.model import UsageError
+    from conformance.settings.settings import faults, reference, settle
 
     if list_faults:
         for row in faults():
@@ -306,14 +308,14 @@ def demo(fault: tuple[str, ...], list_faults: bool, verbose: bool, **given: Any)
     try:
         _, options = settle({**_said(given), "call-tools": "all"}, None)
         plan = Plan(reference(fault), options, {}, verbose)
-    except WrongUse as error:
+    except UsageError as error:
         wrong(str(error))
     _run(plan)
 
 
 def _run(plan: Plan) -> NoReturn:
     from conformance.cli.head_start import head_start
-    from conformance.settings.settings import WrongUse
+    from conformance.model import UsageError
     from conformance.system.processes import adopting
 
     try:
@@ -321,7 +323,7 @@ def _run(plan: Plan) -> NoReturn:
             from conformance.cli.front import carry_out  # takes a while: the target starts meanwhile
 
             status = carry_out(plan, ahead)
-    except WrongUse as error:
+    except UsageError as error:
         wrong(str(error))
     click.get_current_context().exit(status)
 

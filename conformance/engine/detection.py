@@ -216,7 +216,7 @@ def attempts(
     `wanted` is as in Options. A server that is silent to both eras is not asked again.
     """
     candidates = [r for r in BY_DATE.values() if transport in r.transports]
-    if wanted and wanted not in ((NEWEST,), (ALL,)):
+    if wanted and not {NEWEST, ALL} & set(wanted):
         candidates = [r for r in candidates if r.date in wanted]
         yield from _first_then_rest(candidates, begin, limits, pool)
         return
@@ -234,8 +234,13 @@ def attempts(
     other_limits = limits
     if not first.silent:
         other_limits = replace(limits, start=min(limits.start, PATIENCE + 3 * first.seconds))
-    if wanted == (NEWEST,):
-        yield from _newest(first, begin, (other_limits, limits), ahead)
+    if NEWEST in wanted and ALL not in wanted:
+        asked: list[str] = []
+        for found in _newest(first, begin, (other_limits, limits), ahead):
+            asked.append(found.revision.date)
+            yield found
+        named = [r for r in candidates if r.date in wanted and r.date not in asked]
+        yield from _first_then_rest(named, begin, limits, pool)
         return
     older = [r for r in candidates if r.era == "handshake" and r is not newest]
     jobs = list(ahead.values()) or [pool.submit(attempt, r, begin, other_limits) for r in STATELESS]
@@ -247,7 +252,7 @@ def attempts(
         jobs = []
     else:
         yield first
-    if wanted == (ALL,):
+    if ALL in wanted:
         rest = older
     elif first.offered in BY_DATE:
         rest = [r for r in older if r.date == first.offered]
@@ -258,7 +263,7 @@ def attempts(
     ended = sorted((job.result() for job in more), key=lambda tried: tried.revision.date)
     spoken = [tried for tried in ended if tried.spoken]
     for tried in ended:
-        if wanted != (ALL,) and tried in spoken[:-1]:
+        if ALL not in wanted and tried in spoken[:-1]:
             discard(tried)
         else:
             yield tried

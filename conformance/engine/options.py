@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from conformance.engine.own import Own
 
 
-class UsageError(Exception):
-    """The user asked for something that cannot be; one line."""
-
-
 FailOn = Literal["violation", "warning", "advice"]
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from conformance.catalogue.cases import Case
 from conformance.catalogue.mistakes import of_problem
 from conformance.catalogue.requirements import load, near
-from conformance.catalogue.selection import Selection, SelectionError, quick, select, without_campaigns
+from conformance.catalogue.selection import Selection, quick, select, without_campaigns
 from conformance.checks.invariants import load_invariants
 from conformance.checks.ledger import Ledger
 from conformance.checks.profiles import rules as profiles
@@ -23,14 +23,14 @@ from conformance.engine.conclusion import Conclusion
 from conformance.engine.confirmation import Confirmation
 from conformance.engine.connections import Connections
 from conformance.engine.detection import Attempt, attempts, discard, judge_offers, untestable
-from conformance.engine.options import Options, UsageError
+from conformance.engine.options import Options
 from conformance.engine.own import Own
 from conformance.engine.plan import plan
 from conformance.engine.time_limit import TimeLimit
 from conformance.engine.tracing import Tracer
 from conformance.engine.units import SESSION_CASES, Stage, State, Workshop
 from conformance.engine.verdicts import counts, exit_status
-from conformance.model import Kind, Report, Target
+from conformance.model import Kind, Report, Target, UsageError
 from conformance.revisions import ALL, BY_DATE, CHOICES, NEWEST, Revision
 from conformance.session.session import Session
 from conformance.survey.survey import CallPolicy, Survey
@@ -50,14 +50,9 @@ class Runner:
         unknown = [d for d in options.revisions if d not in CHOICES]
         if unknown:
             raise UsageError(f"unknown revision {unknown[0]}; there are {', '.join(CHOICES)}")
-        if len(options.revisions) > 1 and (whole := {NEWEST, ALL} & set(options.revisions)):
-            raise UsageError(f"revision {min(whole)} and others cannot be asked for together")
         self.target = target
         self.options = options
-        try:
-            rules = profiles.chosen(options.profiles)
-        except profiles.UnknownProfile as error:
-            raise UsageError(f"--profile: {error}") from None
+        rules = profiles.chosen(options.profiles)
         self._advice = profiles.requirements(rules)
         own = options.own or Own()
         self.requirements = {**load(), **self._advice, **own.requirements}
@@ -228,7 +223,7 @@ class Runner:
 
     def _wanted(self, revision: Revision) -> bool:
         wanted = self.options.revisions
-        return set(wanted) <= {NEWEST, ALL} or revision.date in wanted
+        return not wanted or bool({NEWEST, ALL, revision.date} & set(wanted))
 
     def _begin(self, revision: Revision) -> Stage:
         return self._workshop.stage(revision, {}, Ledger(), own_process=False)
@@ -350,23 +345,20 @@ class Runner:
         return replace(self.options, mentions=tuple(m for m in self.options.mentions if m.name in listed))
 
     def _select(self) -> Selection:
-        try:
-            selected = select(
-                self.cases,
-                self.requirements,
-                self.options.only,
-                self.options.skip,
-                invariant=judged_by_invariants(),
-                extra=SESSION_CASES,
-            )
-            if self.options.quick:
-                asked = len(selected.requirements)
-                selected = quick(selected, judged_by_invariants())
-                left = asked - len(selected.requirements)
-                self._notes.append(f"--quick left out {left} requirements that one session cannot tell at once")
-            return selected if self.options.fuzzing.examples else without_campaigns(selected)
-        except SelectionError as error:
-            raise UsageError(str(error)) from None
+        selected = select(
+            self.cases,
+            self.requirements,
+            self.options.only,
+            self.options.skip,
+            invariant=judged_by_invariants(),
+            extra=SESSION_CASES,
+        )
+        if self.options.quick:
+            asked = len(selected.requirements)
+            selected = quick(selected, judged_by_invariants())
+            left = asked - len(selected.requirements)
+            self._notes.append(f"--quick left out {left} requirements that one session cannot tell at once")
+        return selected if self.options.fuzzing.examples else without_campaigns(selected)
 
     def _watch(self, session: Session) -> Tracer:
         return Tracer(session, self._events.put)

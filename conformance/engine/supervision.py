@@ -15,9 +15,8 @@ from typing import NoReturn, Protocol
 
 from conformance import __version__
 from conformance.engine.events import Event, Finished
-from conformance.engine.options import UsageError
 from conformance.engine.verdicts import EXIT_UNTESTED
-from conformance.model import Report, Target
+from conformance.model import Report, Target, UsageError
 from conformance.system import interrupts
 from conformance.system.processes import end_everything
 

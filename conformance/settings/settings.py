@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from conformance.catalogue.requirements import load, near
 from conformance.engine.options import ClientConfig, FailOn, Mention, Options
 from conformance.files.yaml_files import FileError
-from conformance.model import Fuzzing, Json, Limits, Severity, Target
+from conformance.model import Fuzzing, Json, Limits, Severity, Target, UsageError
 from conformance.reporters.words import visible
 from conformance.session.answers import Given
 from conformance.settings.client_configs import read as read_config
@@ -42,33 +42,29 @@ HURRY = Limits(slow=0.1, late=0.0)
 """How long is waited with --quick."""
 
 
-class WrongUse(Exception):
-    """What is asked for cannot be; one line."""
-
-
 def settle(said: Said, file: TargetFile | None) -> tuple[Target, Options]:
-    """The target and the options. The command line comes before the file. Raises WrongUse."""
+    """The target and the options. The command line comes before the file. Raises UsageError."""
     try:
         target, options = _target(said, file or NOTHING), _options(said, file or NOTHING)
     except FileError as error:
-        raise WrongUse(str(error)) from None
+        raise UsageError(str(error)) from None
     return target, options
 
 
 def target_file(named: Path | None) -> TargetFile | None:
-    """The target file that was named or, if none was, the one in the working directory. Raises WrongUse."""
+    """The target file that was named or, if none was, the one in the working directory. Raises UsageError."""
     try:
         return read(named) if named is not None else find(Path())
     except FileError as error:
-        raise WrongUse(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def configured(path: str, names: Iterable[str]) -> ClientConfig:
-    """The servers of a client configuration, all or those called `names`. Raises WrongUse."""
+    """The servers of a client configuration, all or those called `names`. Raises UsageError."""
     try:
         return read_config(path, names)
     except FileError as error:
-        raise WrongUse(visible(f"--config: {error}")) from None
+        raise UsageError(visible(f"--config: {error}")) from None
 
 
 def faults() -> list[Json]:
@@ -80,7 +76,7 @@ def faults() -> list[Json]:
 
 
 def reference(names: Iterable[str]) -> Target:
-    """The reference server with faults, over a transport on which all of them show. Raises WrongUse."""
+    """The reference server with faults, over a transport on which all of them show. Raises UsageError."""
     table = {row["name"]: row for row in faults()} if names else {}
     command = [sys.executable, "-m", "conformance.reference"]
     transports = ["stdio", "http"]
@@ -88,11 +84,11 @@ def reference(names: Iterable[str]) -> Target:
         if name not in table:
             near = difflib.get_close_matches(name, table, n=3, cutoff=0.5)
             hint = f"did you mean {' or '.join(near)}?" if near else "demo --list-faults lists them"
-            raise WrongUse(f"there is no fault {name!r}; {hint}")
+            raise UsageError(f"there is no fault {name!r}; {hint}")
         transports = [transport for transport in transports if transport in table[name]["transports"]]
         command += ["--fault", name]
     if not transports:
-        raise WrongUse("these faults do not show over the same transport")
+        raise UsageError("these faults do not show over the same transport")
     if transports[0] == "stdio":
         target = Target(tuple(command))
     else:
@@ -101,7 +97,7 @@ def reference(names: Iterable[str]) -> Target:
 
 
 def _target(said: Said, file: TargetFile) -> Target:
-    """Raises WrongUse, FileError."""
+    """Raises UsageError, FileError."""
     env, taken = file.filled("env")
     headers, more_taken = file.filled("headers")
     env |= _pairs("--env", said.get("env"), "=", "NAME=VALUE")
@@ -114,11 +110,11 @@ def _target(said: Said, file: TargetFile) -> Target:
         command, url, where_url = _command_of(file), file.settings.get("url", ""), file.where("url")
         cwd = cwd or file.folder("cwd") or (file.path.parent if command and file is not NOTHING else None)
     if url and not url.startswith(("http://", "https://")):
-        raise WrongUse(f"{where_url}: {_told(Target(url=url), repr(url))} is no http or https URL")
+        raise UsageError(f"{where_url}: {_told(Target(url=url), repr(url))} is no http or https URL")
     if "{port}" in url and not command:
-        raise WrongUse(f"{where_url}: {{port}} stands for a free port only together with a server to start")
+        raise UsageError(f"{where_url}: {{port}} stands for a free port only together with a server to start")
     if headers and not url and said.get("headers"):
-        raise WrongUse("--header: only a server at a --url gets headers")
+        raise UsageError("--header: only a server at a --url gets headers")
     folder = str(cwd) if cwd is not None and Path(cwd) != Path() else None
     target = Target(command, url, env, folder, headers if url else {})
     written = in_settings([file.settings.get(key) for key in ("tools", "prompts", "resources", "answers")])
@@ -134,7 +130,7 @@ def _command(text: str, where: str) -> tuple[str, ...]:
     try:
         return parse_command(text) if text else ()
     except StartError as error:
-        raise WrongUse(f"{where}: {_told(Target(('', *text.split())), str(error))}") from None
+        raise UsageError(f"{where}: {_told(Target(('', *text.split())), str(error))}") from None
 
 
 def _command_of(file: TargetFile) -> tuple[str, ...]:
@@ -152,7 +148,7 @@ def _pairs(option: str, texts: Iterable[str] | None, separator: str, form: str) 
             shown = (
                 repr(first) if re.fullmatch(r"[A-Z_][A-Z0-9_]*", first) and not looks_secret(first) else "what is given"
             )
-            raise WrongUse(f"{option}: {shown} is not of the form {form}")
+            raise UsageError(f"{option}: {shown} is not of the form {form}")
         pairs[name.strip()] = value.strip() if separator == ":" else value
     return pairs
 

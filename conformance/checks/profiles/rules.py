@@ -11,7 +11,7 @@ from conformance.checks.profiles.checks import CHECKS
 from conformance.files.places import SCHEMAS
 from conformance.files.yaml_files import FileError, line_of
 from conformance.files.yaml_files import load as load_yaml
-from conformance.model import Basis, Json, Level, Requirement
+from conformance.model import Basis, Json, Level, Requirement, UsageError
 from conformance.revisions import REVISIONS
 
 FILE = Path(__file__).resolve().parent / "profiles.yaml"
@@ -19,10 +19,6 @@ AREA = "client"
 
 CAPABILITIES = {"tools": ("tools",), "resources": ("resources",)}
 """What a rule is about → the capabilities of which a server needs one."""
-
-
-class UnknownProfile(Exception):
-    """There is no such profile; one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +76,13 @@ def load(file: Path = FILE) -> tuple[Mapping[str, str], tuple[Rule, ...]]:
 
 
 def chosen(profiles: Iterable[str]) -> tuple[Rule, ...]:
-    """The rules that clients of one of `profiles` ask for, with those clients only. Raises UnknownProfile."""
+    """The rules that clients of one of `profiles` ask for, with those clients only. Raises UsageError."""
     wanted = set(profiles)
     if not wanted:
         return ()
     known, rules = load()
     for name in sorted(wanted - set(known)):
-        raise UnknownProfile(f"there is no profile {name!r}; there are {', '.join(known)}")
+        raise UsageError(f"--profile: there is no profile {name!r}; there are {', '.join(known)}")
     narrowed = (
         Rule(rule.id, rule.text, rule.about, rule.check, tuple(c for c in rule.clients if c.profile in wanted))
         for rule in rules
