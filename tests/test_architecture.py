@@ -2,14 +2,18 @@
 
 import ast
 import graphlib
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from conformance import codes
+
 PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
-    ["model", "revisions"],
+    ["codes", "model", "revisions"],
     ["budget", "files"],
     ["system"],
     ["validation"],
@@ -103,3 +107,24 @@ def test_nothing_prints_but_the_command_line_and_the_terminal_reporter() -> None
 def test_no_file_is_much_longer_than_400_lines() -> None:
     long = {name: n for name, path in MODULES.items() if (n := len(path.read_text().splitlines())) > 430}
     assert not long
+
+
+def _named_elsewhere(tree: ast.AST) -> Iterator[str]:
+    """Facts that a module says itself: dates and names of transports that it compares, error codes as numbers."""
+    known = {number for number in vars(codes).values() if isinstance(number, int)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            texts = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
+            yield from (text for text in texts if re.match(r"20[0-9]{2}", text))
+            if any(isinstance(side, ast.Attribute) and side.attr == "name" for side in sides):
+                yield from (text for text in texts if text in ("stdio", "http"))
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            number = node.operand.value if isinstance(node.operand, ast.Constant) else None
+            if isinstance(number, int) and -number in known:
+                yield str(-number)
+
+
+@pytest.mark.parametrize("name", [name for name in OURS if name not in ("codes", "revisions")])
+def test_what_sets_revisions_and_transports_apart_and_what_errors_are_called_is_said_once(name: str) -> None:
+    assert list(_named_elsewhere(ast.parse(OURS[name].read_text()))) == []

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
+from conformance.codes import INVALID_REQUEST, METHOD_NOT_FOUND
 from conformance.model import Json
 from conformance.revisions import Revision
 from conformance.session.client_tasks import ClientTasks
-
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
 
 LONGEST = 64 * 1024
 """Characters of a text in a form."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from conformance.codes import INVALID_PARAMS
 from conformance.model import Json
 
-INVALID_PARAMS = -32602
 RELATED = "io.modelcontextprotocol/related-task"
 TERMINAL = ("completed", "failed", "cancelled")
 PAGE = 1

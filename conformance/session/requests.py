@@ -9,13 +9,13 @@ import time
 from collections.abc import Collection, Iterable
 
 from conformance.budget import KEPT_BYTES, LARGE, brief, cost, curtailed
+from conformance.codes import PARSE_ERROR
 from conformance.model import Frame, Json
 from conformance.session.features import feature_of, reports_progress, tells_progress
 from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, parse
 from conformance.session.patience import COUNTED, NotWaitedFor, Patience
 from conformance.transports import Ended
 
-PARSE_ERROR = -32700
 LONGEST_NAME = 200
 """Characters of a method, which may be made up, that are named."""
 AT_LEAST = 20

@@ -11,6 +11,7 @@ from conformance.checks.fuzz.example import DIED, SWALLOWED, Breach, Example, Re
 from conformance.checks.fuzz.schema_values import Break, Maker, Part, Schema, Unmakeable, broken
 from conformance.checks.probes import Bench
 from conformance.checks.probes.structured import Undecidable, misfit_of
+from conformance.codes import INTERNAL_ERROR
 from conformance.model import Json, Severity
 from conformance.session.messages import encode
 from conformance.survey.survey import Unavailable
@@ -210,7 +211,7 @@ class ToolArguments:
         )
 
     def _judge_valid(self, example: Example, reply: Reply) -> Breach | str:
-        if reply.code == -32603:
+        if reply.code == INTERNAL_ERROR:
             return Breach(
                 EXECUTION,
                 "a call with arguments that the inputSchema admits is answered by an internal error",
@@ -218,7 +219,11 @@ class ToolArguments:
                 f"error {json.dumps(reply.message['error'], ensure_ascii=False)[:200]}",
                 reply.proof,
                 Severity.WARNING,
-                {"response": {"$any": [{"result": {"$type": "object"}}, {"error": {"code": {"$not": -32603}}}]}},
+                {
+                    "response": {
+                        "$any": [{"result": {"$type": "object"}}, {"error": {"code": {"$not": INTERNAL_ERROR}}}]
+                    }
+                },
             )
         result = reply.message.get("result")
         if not isinstance(result, dict) or reply.call is None:

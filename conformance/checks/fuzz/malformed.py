@@ -9,11 +9,12 @@ from typing import ClassVar
 from conformance.checks.fuzz.choices import Choices, one_of
 from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Breach, Example, Reply
 from conformance.checks.probes import Bench
+from conformance.codes import INVALID_REQUEST, PARSE_ERROR
 from conformance.model import Json, Severity
 from conformance.session.messages import parse
 
 REQUIREMENT = "jsonrpc/parse-error-code"
-ACCEPTED = (-32700, -32600)
+ACCEPTED = (PARSE_ERROR, INVALID_REQUEST)
 
 _TEXT = '{"jsonrpc":"2.0","id":"@id","method":"mcp-conform/none","params":{"a":["x",1]}}'
 _LINE = _TEXT.encode()

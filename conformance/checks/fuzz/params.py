@@ -9,6 +9,7 @@ from conformance.checks.fuzz.choices import Choices
 from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Breach, Example, Reply
 from conformance.checks.fuzz.schema_values import Break, Maker, Part, broken
 from conformance.checks.probes import Bench
+from conformance.codes import HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST
 from conformance.model import Json, Severity
 from conformance.session.eras.stateless import META
 from conformance.session.messages import encode
@@ -121,14 +122,14 @@ class InvalidParams:
             return self._wrong(
                 reply, "are accepted" + (", in optional members" if ceiling == "advice" else ""), shown, ceiling
             )
-        if reply.code == -32602 or (self._http and reply.code == -32020):
+        if reply.code == INVALID_PARAMS or (self._http and reply.code == HEADER_MISMATCH):
             return REFUSED
-        if example.about["unseen"] or (reply.code == -32600 and not isinstance(example.about, dict)):
+        if example.about["unseen"] or (reply.code == INVALID_REQUEST and not isinstance(example.about, dict)):
             return ""
         return self._wrong(reply, "are refused with another code", f"error {json.dumps(reply.code)}", Severity.ADVICE)
 
     def _wrong(self, reply: Reply, how: str, actual: str, ceiling: Severity) -> Breach:
-        expect: dict[str, Json] = {"error": {"$type": "object"} if "accepted" in how else {"code": -32602}}
+        expect: dict[str, Json] = {"error": {"$type": "object"} if "accepted" in how else {"code": INVALID_PARAMS}}
         return Breach(
             REFUSED,
             f"params that break the schema of their method {how}",

@@ -11,6 +11,7 @@ from conformance.checks.fuzz.example import DIED, MARK, SWALLOWED, Breach, Examp
 from conformance.checks.fuzz.ids import same_id
 from conformance.checks.fuzz.params import NEEDS
 from conformance.checks.probes import Bench
+from conformance.codes import HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from conformance.model import Json, Severity
 from conformance.revisions import REVISIONS
 from conformance.session.messages import encode
@@ -30,7 +31,7 @@ PARAMS: tuple[Json, ...] = ("", "x", 0, 1.5, True, False, None, -1, [], [1], ["a
 BARE: tuple[Json, ...] = (1, "", None, True, False, 1.5, "ping", 0, -1, 10**30, "{}")
 RESPONSES: tuple[Json, ...] = (
     {"result": {}},
-    {"error": {"code": -32603, "message": "x"}},
+    {"error": {"code": INTERNAL_ERROR, "message": "x"}},
     {"result": {}, "error": {"code": 1, "message": "x"}},
     {"error": 5},
     {"error": None},
@@ -99,8 +100,12 @@ class InvalidRequests:
         if example.kind == "id of a wrong type" and "null" in example.wrong and not reply.succeeded:
             return INVALID  # JSON-RPC allows such an id, MCP does not
         # A decoder with types makes of a method that is no string, or missing, the method "", which does not exist.
-        also = {"params of a wrong type": -32602, "method of a wrong type": -32601, "no method": -32601}
-        accepted = (-32600, also.get(example.kind, -32600))
+        also = {
+            "params of a wrong type": INVALID_PARAMS,
+            "method of a wrong type": METHOD_NOT_FOUND,
+            "no method": METHOD_NOT_FOUND,
+        }
+        accepted = (INVALID_REQUEST, also.get(example.kind, INVALID_REQUEST))
         if reply.code in accepted:
             return INVALID
         if example.kind.startswith("params") and self._stateless:
@@ -151,7 +156,7 @@ class InvalidRequests:
             actual,
             reply.proof,
             ceiling,
-            {"response": {"error": {"code": -32600}}, "silence": "allowed"},
+            {"response": {"error": {"code": INVALID_REQUEST}}, "silence": "allowed"},
         )
 
     # -- making
@@ -275,7 +280,11 @@ class UnknownMethods:
             return self._refused(reply, encode(reply.message).decode("utf-8", "replace")[:200], name)
         odd = not name.strip() or not name.isascii() or len(name) > 1000 or not name.isprintable()
         http = reply.status is not None
-        if reply.code == -32601 or (odd and reply.code in (-32600, -32602)) or (http and reply.code == -32020):
+        if (
+            reply.code == METHOD_NOT_FOUND
+            or (odd and reply.code in (INVALID_REQUEST, INVALID_PARAMS))
+            or (http and reply.code == HEADER_MISMATCH)
+        ):
             return CODE
         return Breach(
             CODE,
@@ -284,7 +293,7 @@ class UnknownMethods:
             f"error {json.dumps(reply.code)}",
             reply.proof,
             None,
-            {"response": {"error": {"code": -32601}}},
+            {"response": {"error": {"code": METHOD_NOT_FOUND}}},
         )
 
     def _refused(self, reply: Reply, actual: str, name: str) -> Breach:

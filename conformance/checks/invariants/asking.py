@@ -11,6 +11,7 @@ from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher, is_integer
 from conformance.checks.invariants.capability import CLIENT, ELICITATION, SAMPLING, undeclared_use
 from conformance.checks.ledger import Ledger
+from conformance.codes import URL_REQUIRED
 from conformance.model import Frame, Json
 from conformance.session.messages import Call, id_key
 from conformance.session.session import Session
@@ -143,7 +144,7 @@ class Asking(Watcher):
     def _required(self, frame: Frame, error: dict[str, Json]) -> None:
         data = error.get("data")
         listed = data.get("elicitations") if isinstance(data, dict) else None
-        for one in listed if error.get("code") == -32042 and isinstance(listed, list) else []:
+        for one in listed if error.get("code") == URL_REQUIRED and isinstance(listed, list) else []:
             if isinstance(one, dict) and isinstance(one.get("elicitationId"), str):
                 self._elicitations.setdefault(one["elicitationId"], brief(frame))
 

@@ -6,6 +6,14 @@ from typing import ClassVar
 
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher, is_integer
+from conformance.codes import (
+    HEADER_MISMATCH,
+    MISSING_CAPABILITY,
+    PREDEFINED,
+    RESOURCE_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    URL_REQUIRED,
+)
 from conformance.model import Frame, Severity
 from conformance.session.session import Call
 
@@ -19,8 +27,7 @@ AS_SPECIFIED = "jsonrpc/spec-codes-as-specified"
 TYPE_PRESENT = "jsonrpc/result-type-present"
 TYPE_KNOWN = "jsonrpc/result-type-known"
 
-PREDEFINED = (-32700, -32600, -32601, -32602, -32603)
-DEFINED = (-32020, -32021, -32022)
+DEFINED = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 
 
 class Codes(Watcher):
@@ -58,14 +65,14 @@ class Codes(Watcher):
             self._result_type(message["result"].get("resultType"), frame, call)
 
     def _stateless_code(self, code: int, frame: Frame, call: Call | None) -> None:
-        self._say(RETIRED_32042, code == -32042, code, frame, call)
-        self._say(RETIRED_32002, code == -32002, code, frame, call)
-        band = -32099 <= code <= -32020 and code not in DEFINED and code != -32042
+        self._say(RETIRED_32042, code == URL_REQUIRED, code, frame, call)
+        self._say(RETIRED_32002, code == RESOURCE_NOT_FOUND, code, frame, call)
+        band = -32099 <= code <= HEADER_MISMATCH and code not in DEFINED and code != URL_REQUIRED
         self._say(SPEC_BAND, band, code, frame, call)
-        self._say(LEGACY_BAND, -32019 <= code <= -32000 and code != -32002, code, frame, call)
+        self._say(LEGACY_BAND, -32019 <= code <= -32000 and code != RESOURCE_NOT_FOUND, code, frame, call)
         reserved = -32768 <= code <= -32100 and code not in PREDEFINED
         self._say(APPLICATION, reserved, code, frame, call)
-        if code == -32020:
+        if code == HEADER_MISMATCH:
             self._say(AS_SPECIFIED, not self.session.transport.has_headers, code, frame, call)
 
     def _say(self, requirement: str, bad: bool, code: int, frame: Frame, call: Call | None) -> None:

@@ -9,10 +9,10 @@ from conformance.budget import KEPT_BYTES, brief
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher, is_integer, is_number
 from conformance.checks.ledger import Ledger
+from conformance.codes import PARSE_ERROR
 from conformance.model import Finding, Frame, Json, Severity
 from conformance.session.features import HUNG, named
 from conformance.session.messages import DEEPEST, Shallow, is_id
-from conformance.session.requests import PARSE_ERROR
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, id_key
 
 VALID = "jsonrpc/valid-messages"

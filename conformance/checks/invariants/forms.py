@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.invariants.questions import questions
+from conformance.codes import URL_REQUIRED
 from conformance.model import Frame, Json, Severity
 from conformance.session.session import Call
 
@@ -19,7 +20,6 @@ ERROR_DATA = "elicitation/url-required-error-data"
 ERROR_ONLY = "elicitation/url-required-error-only-then"
 ERROR_CODE = "elicitation/url-required-error-code"
 
-URL_REQUIRED = -32042
 
 _SECRET = re.compile(
     r"(^| )(password|passphrase|passwd|passcode|api ?key|secret|secret key|private key|access key|credentials?|"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import Asker, Client, find_askers, fixed, is_question, survived
 from conformance.checks.probes.outcome import complete, succeeded
+from conformance.codes import INVALID_PARAMS
 from conformance.model import Frame, Json
 from conformance.session.answers import CAPABILITY, Reply
 from conformance.session.session import Call, Session, encode
@@ -18,7 +19,7 @@ NOBODY = "no tool that was called asks the client for input of the user; name on
 UNHELPFUL: dict[str, Reply] = {
     "decline": {"result": {"action": "decline"}},
     "cancel": {"result": {"action": "cancel"}},
-    "error": {"error": {"code": -32602, "message": "Invalid params"}},
+    "error": {"error": {"code": INVALID_PARAMS, "message": "Invalid params"}},
 }
 
 

@@ -9,6 +9,7 @@ from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import hear_unasked, is_question
 from conformance.checks.probes.calls import call_quickly, callable_tools, cancel, late, soon
 from conformance.checks.probes.outcome import shown, stray
+from conformance.codes import INTERNAL_ERROR
 from conformance.model import Frame, Json
 from conformance.session.answers import CAPABILITY
 from conformance.session.eras.handshake import Handshake
@@ -143,7 +144,11 @@ def _cancelled(bench: Bench, call: Call, question: Frame) -> bool:
 def _answered_late(bench: Bench, identifier: Json) -> Observation:
     """What comes of an answer to a request that the server has cancelled."""
     session, start = bench.session, bench.session.position
-    reply = {"jsonrpc": "2.0", "id": identifier, "error": {"code": -32603, "message": "The answer comes too late"}}
+    reply = {
+        "jsonrpc": "2.0",
+        "id": identifier,
+        "error": {"code": INTERNAL_ERROR, "message": "The answer comes too late"},
+    }
     session.raw(encode(reply), illegal=False)
     values: dict[str, Json] = {"about": "late answer", "next-request": "answered"}
     sentinel = session.hear_out()

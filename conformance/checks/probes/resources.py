@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.outcome import code_of
+from conformance.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
 
 MAX_READS = 10
-NOT_FOUND, INVALID_PARAMS = -32002, -32602
 
 
 @probe("resources.readable")
@@ -35,5 +35,5 @@ def readable(bench: Bench) -> Iterator[Observation]:
         if call.answers:
             return
     if refused:
-        unknown = all(code_of(call) in (NOT_FOUND, INVALID_PARAMS) for call in refused)
+        unknown = all(code_of(call) in (RESOURCE_NOT_FOUND, INVALID_PARAMS) for call in refused)
         yield Observation({"refused": True, "all-unknown": unknown}, refused[0])

@@ -19,6 +19,7 @@ from conformance.checks.probes.askers import (
     with_tools_of,
 )
 from conformance.checks.probes.outcome import succeeded
+from conformance.codes import INTERNAL_ERROR
 from conformance.model import Json
 from conformance.session.session import Call, encode
 from conformance.survey.survey import Unavailable
@@ -28,7 +29,7 @@ CLIENT: Json = {"roots": EVERYTHING["roots"]}
 NOBODY = (
     "the server does not ask for roots, neither at its start nor in a tool that was called; name one with --call-tool"
 )
-FAILING = refusal(-32603, "Internal error")
+FAILING = refusal(INTERNAL_ERROR, "Internal error")
 NONE = fixed({"result": {"roots": []}})
 OTHER: Json = {"roots": [{"uri": "file:///mcp-conform/other", "name": "other"}]}
 
