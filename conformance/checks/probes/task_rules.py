@@ -96,7 +96,8 @@ def _listed(bench: Bench) -> Observation:
         "missing-at-one-end": bool(listed and names) and names in (known[: len(names)], known[-len(names) :]),
     }
     proof = (*pages[-1][0].proof, *(frame for _, call in missing[:1] for frame in call.proof))
-    return Observation(values, pages[-1][0], proof, f"{len(listed)} tasks, without {names[:1]}")
+    actual = f"{len(listed)} tasks, without {names[0]!r}" if names else ""
+    return Observation(values, pages[-1][0], proof, actual)
 
 
 @probe("tasks.asking")
