@@ -42,7 +42,7 @@ def _structure(bench: Bench, tool: Json, call: Call) -> dict[str, Json]:
     if tool.get("outputSchema") is None:
         return {}
     try:
-        return {"misfit": misfit_of(tool, call, bench.session.revision.date)}
+        return {"schema": tool["outputSchema"], "misfit": misfit_of(tool, call, bench.session.revision.date)}
     except Undecidable as reason:
         return {"undecidable": str(reason)}
 
