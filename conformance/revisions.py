@@ -34,8 +34,6 @@ class Revision:
     """Whether an error may ask the user to visit a URL."""
     client_tasks: bool = False
     """Whether the server may ask the client to run a request as a task."""
-    prose_beside_structure: bool = False
-    """Whether a text block beside structuredContent may say it in other words."""
 
     @property
     def asks_in_requests(self) -> bool:
@@ -74,7 +72,6 @@ REVISIONS: tuple[Revision, ...] = (
         reserved_label=1,
         default_dialect=True,
         lists_in_forms=True,
-        prose_beside_structure=True,
     ),
 )
 

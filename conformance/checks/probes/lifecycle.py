@@ -35,7 +35,7 @@ def opening(bench: Bench) -> Iterator[Observation]:
     """
     session = bench.session
     assert isinstance(session.era, Handshake)
-    if session.transport.name == "stdio":
+    if session.transport.process_per_session:
         # It may have been started ahead.
         age = time.monotonic() - session.transport.began
         session.listen(max(0.0, min(2 * bench.startup, PROMPTLY) - age) + session.limits.quiet)

@@ -114,7 +114,7 @@ def announces(bench: Bench, name: str) -> bool:
 def hears_announcements(session: Session) -> bool:
     """Whether what the server sends of its own accord can arrive; over HTTP it needs a stream, opened here once."""
     if session.hears_unasked is None:
-        session.hears_unasked = session.transport.name != "http" or _opens_stream(session)
+        session.hears_unasked = session.transport.single_stream or _opens_stream(session)
     return session.hears_unasked
 
 

@@ -26,7 +26,7 @@ def level_filter(bench: Bench) -> Iterator[Observation]:
     It finds out which tool does so and is quick.
     """
     handshake = bench.session.revision.era == "handshake"
-    if handshake and bench.session.transport.name == "http" and "Mcp-Session-Id" not in bench.session.http_headers:
+    if handshake and bench.session.transport.has_headers and "Mcp-Session-Id" not in bench.session.http_headers:
         raise Unavailable("without an HTTP session the server has nowhere to keep a level")
     next(callable_tools(bench))
     if handshake and not isinstance(_level(bench, LEVELS[-1]).result, dict):

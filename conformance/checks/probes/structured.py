@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from conformance.catalogue.patterns import shorten
 from conformance.model import Json
+from conformance.revisions import BY_DATE
 from conformance.session.session import Call
 from conformance.validation.json_schemas import DIALECTS, Unusable, misfit
 
@@ -18,13 +19,13 @@ class Undecidable(Exception):
 def breach(schema: Json, value: Json, revision: str) -> str:
     """Why `value` breaks `schema`, "" if it does not. Raises Undecidable. Other documents are not fetched.
 
-    Without `$schema` it is 2020-12; before 2025-11-25, which says so first, draft-07 will do as well.
+    Without `$schema` it is 2020-12; where the revision does not say so, draft-07 will do as well.
     """
     named = schema.get("$schema") if isinstance(schema, dict) else None
     if named is not None:
         dialects = [DIALECTS.get(str(named).rstrip("#"), "")]
     else:
-        dialects = ["Draft202012Validator", *(["Draft7Validator"] if revision < "2025-11-25" else [])]
+        dialects = ["Draft202012Validator", *(["Draft7Validator"] if not BY_DATE[revision].default_dialect else [])]
     problems: list[str] = []
     reason = Undecidable()
     for dialect in dialects:

@@ -71,7 +71,7 @@ def independence(bench: Bench) -> Iterator[Observation]:
 
     It compares sets, which change over time: a difference counts once it has shown three times.
     """
-    shared = bench.session.transport.name == "http"
+    shared = not bench.session.transport.process_per_session
     connections = [bench.connect(open=False, shared=shared) for _ in range(2)]
     for kind in INDEPENDENT:
         if bench.survey.declares(kind):
