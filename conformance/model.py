@@ -272,12 +272,24 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """How many requirements of the specification hold in a revision over a transport.
+
+    Some are `checked`, some are `unobservable` for any client, and some are `unchecked` so far.
+    """
+
+    checked: int = 0
+    unobservable: int = 0
+    unchecked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One revision over one transport: what was learned about each requirement put to the test.
 
     `name` is the name of the server in a client configuration, "" if there is only one server. `verdicts` begin with
     what failed, as `verdicts.in_order` has it. `left_out` says why of each tool that may
-    not be called, or cannot be.
+    not be called, or cannot be. `extent` is about all that holds in the revision, whatever was asked for.
     """
 
     revision: str
@@ -290,6 +302,7 @@ class Run:
     name: str = ""
     tallies: tuple[Tally, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    extent: Extent = Extent()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from functools import cache
 
 from conformance.catalogue.case_files import load_cases
 from conformance.catalogue.cases import Case
-from conformance.catalogue.requirements import load
+from conformance.catalogue.requirements import applies, load
 from conformance.checks.fuzz import CAMPAIGNS
 from conformance.checks.invariants import load_invariants
 from conformance.checks.probes import Probe, load_probes
 from conformance.files.places import CASES
+from conformance.model import Extent
 from conformance.survey.picks import PICKS
 
 
@@ -48,6 +49,16 @@ def checks() -> dict[str, tuple[str, ...]]:
                 for identifier in step.judges:
                     found[identifier].append(f"probe {step.probe}")
     return {identifier: tuple(dict.fromkeys(names)) for identifier, names in found.items()}
+
+
+@cache
+def extent(revision: str, transport: str) -> Extent:
+    """How much of the specification is checked in a revision over a transport."""
+    known = checks()
+    there = [each for each in load().values() if applies(each, revision, transport)]
+    unobservable = sum(bool(each.unobservable) for each in there)
+    checked = sum(each.id in known and not each.unobservable for each in there)
+    return Extent(checked, unobservable, len(there) - unobservable - checked)
 
 
 @dataclass(frozen=True, slots=True)

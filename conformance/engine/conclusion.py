@@ -9,7 +9,7 @@ from conformance.catalogue.mistakes import explained
 from conformance.catalogue.requirements import applies
 from conformance.catalogue.selection import Selection
 from conformance.checks.ledger import Ledger
-from conformance.checks.registry import checks
+from conformance.checks.registry import checks, extent
 from conformance.engine.options import Options
 from conformance.engine.reproduction import command
 from conformance.engine.units import CLOSING, OPENING, SURVEY, State
@@ -57,6 +57,7 @@ class Conclusion:
             self.target.name,
             tuple(ledger.tallies),
             state.survey.left_out if state.survey else {},
+            extent(state.revision.date, state.transport),
         )
 
     def _judging(self) -> dict[str, tuple[str, ...]]:

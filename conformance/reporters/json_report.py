@@ -99,6 +99,11 @@ def _run(run: Run) -> Json:
         "transport": run.transport,
         "server": {name: _told(str(run.server.get(name, ""))) for name in ("name", "version")},
         "capabilities": readable(run.capabilities, longest=FRAME_LIMIT),
+        "coverage": {
+            "checked": run.extent.checked,
+            "unobservable": run.extent.unobservable,
+            "unchecked": run.extent.unchecked,
+        },
         "verdicts": [_judged(judged) for judged in run.verdicts],
         **({"leftOut": {_told(name): _told(why) for name, why in run.left_out.items()}} if run.left_out else {}),
         **({"campaigns": [_tally(tally) for tally in run.tallies]} if run.tallies else {}),

@@ -10,7 +10,7 @@ from conformance.engine.events import Event, Finished
 from conformance.engine.verdicts import outcome
 from conformance.model import Judged, Report, Run, Verdict
 from conformance.reporters.report_file import ReportFile
-from conformance.reporters.words import diagnosis_of, finding_text, lines, shortened, visible
+from conformance.reporters.words import covered, diagnosis_of, finding_text, lines, shortened, visible
 from conformance.target.process import command_line
 
 MESSAGE, REASON = 400, 1600
@@ -55,6 +55,7 @@ def _suite(run: Run, report: Report, fail_on: str) -> TestSuite:
         "server.version": run.server.get("version", ""),
         "revision": run.revision,
         "transport": run.transport,
+        "coverage": covered(run.extent),
         **_about(report),
     }
     return TestSuite(

@@ -45,7 +45,7 @@ OURS: Mapping[type, frozenset[str]] = {
     kind: frozenset(names.split())
     for kind, names in {
         Target: "name config",
-        Run: "revision era transport seconds name",
+        Run: "revision era transport seconds name extent",
         Tally: "campaign frames planned restarts seed seconds",
         Judged: "requirement level basis verdict severity url seconds",
         Finding: "requirement case ceiling confirmed occurrences diagnosis hint after tries silence",

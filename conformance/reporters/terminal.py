@@ -25,7 +25,7 @@ from conformance.engine.events import (
 from conformance.model import Basis, Report, Run, Severity, Verdict
 from conformance.reporters.grouping import Block, Item, areas, blocks, by_reason, by_server, left_out, named
 from conformance.reporters.progress import ProgressLine
-from conformance.reporters.words import counted, diagnosis_of, facts, frame_line, shortened, standing, visible
+from conformance.reporters.words import counted, covered, diagnosis_of, facts, frame_line, shortened, standing, visible
 
 STYLES = {Severity.VIOLATION: "bold red", Severity.WARNING: "yellow", Severity.ADVICE: "bright_black"}
 WIDTH = 110
@@ -259,6 +259,8 @@ class TerminalReporter:
         if report.untried:
             left = ", ".join(report.untried)
             self._line(f"Not tested in {left}: --revision all does, as far as the server speaks them.", "bright_black")
+        for run in {(run.revision, run.transport): run for run in report.runs}.values():
+            self._line(f"{run.revision} over {run.transport}: {covered(run.extent)}", "bright_black")
         for part in by_server(report) if report.target.config else ():
             self._out.print(Text(f"{visible(part.runs[0].name)}: ") + _told(_counts(part.runs)))
         counts = report.counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.model import Finding, Frame, Judged, Report, Severity
+from conformance.model import Extent, Finding, Frame, Judged, Report, Severity
 
 FRAME_LIMIT = 400
 """Characters of a frame that people are shown."""
@@ -124,3 +124,11 @@ SEVERITIES = {
 def counted(number: int, word: Severity) -> str:
     """`1 violation`, `2 violations`."""
     return f"{number} {SEVERITIES[word][number != 1]}"
+
+
+def covered(extent: Extent) -> str:
+    """`228 requirements checked, 61 cannot be observed, 0 not checked yet`."""
+    return (
+        f"{extent.checked} requirements checked, {extent.unobservable} cannot be observed,"
+        f" {extent.unchecked} not checked yet"
+    )
