@@ -224,12 +224,12 @@ class Finding:
     silence: Silence = ""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> FindingKind:
         """Findings of one kind tell the same, whatever showed them: a report has one of them."""
         return self.requirement, self.message, self.ceiling
 
 
-Kind = tuple[str, str, Severity | None]
+FindingKind = tuple[str, str, Severity | None]
 
 
 @dataclass(frozen=True, slots=True)

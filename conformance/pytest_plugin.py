@@ -71,27 +71,27 @@ class Conformance(pytest.Collector):
         from conformance.engine.runner import Runner
         from conformance.model import UsageError
         from conformance.reporters.masking import masked
-        from conformance.settings.settings import settle, target_file
+        from conformance.settings.settings import Words, settle, target_file
         from conformance.target.mask import Mask
 
         option = self.config.getoption
-        said = {
-            "server": option("--mcp-server"),
-            "url": option("--mcp-url"),
-            "revisions": option("--mcp-revision"),
-            "only": option("--mcp-only"),
-            "skip": option("--mcp-skip"),
-            "call-tools": option("--mcp-call-tools"),
-            "timeout": option("--mcp-timeout"),
-            "fuzz": option("--mcp-fuzz"),
-            "seed": option("--mcp-seed"),
-            "quick": option("--mcp-quick"),
-            "profiles": option("--mcp-profile"),
-        }
+        words = Words(
+            server=option("--mcp-server"),
+            url=option("--mcp-url"),
+            revisions=option("--mcp-revision"),
+            only=option("--mcp-only"),
+            skip=option("--mcp-skip"),
+            call_tools=option("--mcp-call-tools"),
+            timeout=option("--mcp-timeout"),
+            fuzz=option("--mcp-fuzz"),
+            seed=option("--mcp-seed"),
+            quick=option("--mcp-quick"),
+            profiles=option("--mcp-profile"),
+        )
         named = option("--mcp-target")
         mask = Mask({})
         try:
-            target, options = settle(said, target_file(Path(named)) if named else None)
+            target, options = settle(words, target_file(Path(named)) if named else None)
             mask = Mask(target.secrets)
             runner = Runner(target, options)
             with warnings.catch_warnings():

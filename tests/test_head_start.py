@@ -9,7 +9,7 @@ import pytest
 from fronts import conform
 
 from conformance.cli.head_start import head_start
-from conformance.engine.options import Options, Plan
+from conformance.engine.options import Invocation, Options
 from conformance.model import Target
 
 SLEEPER = Target((sys.executable, "-c", "import time; time.sleep(600)"))
@@ -46,12 +46,12 @@ def test_wrong_use_starts_nothing(tmp_path: Path, words: tuple[str, ...]) -> Non
 
 
 def test_a_target_that_the_run_did_not_come_to_is_ended() -> None:
-    with pytest.raises(KeyboardInterrupt), head_start(Plan(SLEEPER, Options(), {})) as started:
+    with pytest.raises(KeyboardInterrupt), head_start(Invocation(SLEEPER, Options(), {})) as started:
         raise KeyboardInterrupt
     assert started is not None
     assert started.close().how == "terminated"
 
 
 def test_what_cannot_be_started_is_left_for_the_run_to_tell() -> None:
-    with head_start(Plan(Target(("/nonexistent/server",)), Options(), {})) as started:
+    with head_start(Invocation(Target(("/nonexistent/server",)), Options(), {})) as started:
         assert started is None

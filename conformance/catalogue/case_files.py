@@ -17,11 +17,11 @@ from conformance.catalogue.cases import (
     Condition,
     Each,
     Expectation,
-    Kind,
     Otherwise,
     Outcome,
     Row,
     Step,
+    StepKind,
 )
 from conformance.catalogue.patterns import ABSENT
 from conformance.catalogue.references import resolved
@@ -233,7 +233,7 @@ class _File:
                 self._names.check_filled(resolved(entry[name]), (*place, name), saved)
         self._names.check_filled(resolved(http.get("headers", {})), (*place, "http", "headers"), saved)
         saved |= set(entry.get("save", ()))
-        kind = cast(Kind, "raw" if word == "raw64" else word)
+        kind = cast(StepKind, "raw" if word == "raw64" else word)
         expect = tuple(
             self._expectation(each, (*place, "expect", i), saved) for i, each in enumerate(entry.get("expect", ()))
         )

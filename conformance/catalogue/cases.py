@@ -10,7 +10,7 @@ from conformance.catalogue.patterns import ABSENT
 from conformance.model import Json, Severity
 
 Isolation = Literal["shared", "session", "process"]
-Kind = Literal["request", "notify", "raw", "http", "batch", "close", "pages", "probe", "steps"]
+StepKind = Literal["request", "notify", "raw", "http", "batch", "close", "pages", "probe", "steps"]
 Silence = Literal["", "inconclusive", "allowed"]
 Subject = Literal["response", "answered", "notifications", "nothing", "alive", "status", "headers", "saved", "judge"]
 Outcome = Literal["held", "broken", "inconclusive", "not-applicable", "blocked"]
@@ -124,7 +124,7 @@ class Step:
     `another` session.
     """
 
-    kind: Kind
+    kind: StepKind
     method: Json = ""
     params: Json = ABSENT
     id: Json = ABSENT

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from conformance.budget import HISTORIES, brief, cost
-from conformance.model import Finding, Frame, Kind, Severity, Tally
+from conformance.model import Finding, FindingKind, Frame, Severity, Tally
 
 MAX_FINDINGS_EACH = 5
 """Findings kept for one requirement in one unit; further ones only raise the count of the last."""
@@ -148,7 +148,7 @@ class Ledger:
             for requirement in [each for each in known if each not in requirements]:
                 known.pop(requirement)
 
-    def confirm(self, case: str, back: Callable[[Finding], bool], kinds: Collection[Kind]) -> None:
+    def confirm(self, case: str, back: Callable[[Finding], bool], kinds: Collection[FindingKind]) -> None:
         """The case was put to the test again, and `back` says which findings it has shown again; it had shown `kinds`.
 
         What other cases have shown of the same kind comes back with it. What did not come back gets all that led to it

@@ -49,15 +49,15 @@ def diff(old: Path, new: Path, strict: bool, as_json: bool) -> None:
 
 
 def _tell_changes(changes: list[Change], strict: bool, as_json: bool) -> int:
-    from conformance.compatibility.changes import Kind
+    from conformance.compatibility.changes import ChangeKind
 
-    counts = {kind: sum(change.kind is kind for change in changes) for kind in Kind}
-    status = 1 if counts[Kind.BREAKING] or (strict and counts[Kind.UNDECIDED]) else 0
+    counts = {kind: sum(change.kind is kind for change in changes) for kind in ChangeKind}
+    status = 1 if counts[ChangeKind.BREAKING] or (strict and counts[ChangeKind.UNDECIDED]) else 0
     if as_json:
         rows = [{"kind": c.kind, "item": c.item, "place": c.place, "what": c.what} for c in changes]
         _print_json({"compared": "snapshots", "changes": rows, "counts": counts, "exit": status})
         return status
-    for kind in Kind:
+    for kind in ChangeKind:
         _section(
             kind.capitalize(),
             (f"{c.item}{f' at {c.place}' if c.place else ''}: {c.what}" for c in changes if c.kind is kind),

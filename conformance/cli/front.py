@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 
 from conformance.engine.fleet import Fleet
-from conformance.engine.options import ClientConfig, Plan
+from conformance.engine.options import ClientConfig, Invocation
 from conformance.engine.runner import Runner
 from conformance.engine.supervision import Engine, Supervisor
 from conformance.engine.verdicts import EXIT_UNTESTED
@@ -20,7 +20,7 @@ from conformance.target.mask import Mask
 from conformance.transports.stdio import StdioTransport
 
 
-def carry_out(plan: Plan, ahead: StdioTransport | None = None) -> int:
+def carry_out(plan: Invocation, ahead: StdioTransport | None = None) -> int:
     """Run, and report to everybody who is to know; the exit status. `ahead` is the target, if it was started already.
 
     Interrupted, it ends the servers and reports what was learned. Raises UsageError.
@@ -48,7 +48,7 @@ def carry_out(plan: Plan, ahead: StdioTransport | None = None) -> int:
             raise UsageError(mask.text(visible(str(error)))) from None
 
 
-def _engine(plan: Plan, ahead: StdioTransport | None) -> Engine:
+def _engine(plan: Invocation, ahead: StdioTransport | None) -> Engine:
     target = plan.target
     try:
         return Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options, ahead)

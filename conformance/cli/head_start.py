@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from conformance.engine.options import Plan
+from conformance.engine.options import Invocation
 from conformance.model import Limits, Target
 from conformance.revisions import CHOICES
 from conformance.system import interrupts
@@ -17,7 +17,7 @@ HURRY = Limits(quiet=0.2, shutdown=0.5)
 
 
 @contextmanager
-def head_start(plan: Plan) -> Iterator[StdioTransport | None]:
+def head_start(plan: Invocation) -> Iterator[StdioTransport | None]:
     """The target of `plan`, started; it is ended with the context.
 
     None if it is not one process over stdio, if it cannot be started, which the run will tell, or if what the user
@@ -38,7 +38,7 @@ def head_start(plan: Plan) -> Iterator[StdioTransport | None]:
                 started.close(hurry=True)
 
 
-def _started(plan: Plan) -> StdioTransport | None:
+def _started(plan: Invocation) -> StdioTransport | None:
     target, options = plan.target, plan.options
     unknown = set(options.revisions) - set(CHOICES)
     if unknown or options.only or options.skip or options.profiles or plan.files:

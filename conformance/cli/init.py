@@ -36,7 +36,7 @@ def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], o
     from conformance.engine.runner import Runner
     from conformance.engine.supervision import Supervisor
     from conformance.model import UsageError
-    from conformance.settings.settings import settle
+    from conformance.settings.settings import Words, settle
     from conformance.settings.target_file_text import Given, Misread, text_for
     from conformance.system.processes import adopting
     from conformance.target.mask import Mask
@@ -44,10 +44,10 @@ def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], o
     if not (server or url):
         wrong("say which server: --server COMMAND or --url URL")
     _check(output)
-    said = {"server": server, "url": url, "env": env, "headers": header, "only": ["session/survey"]}
+    words = Words(server, url, env, header, only=["session/survey"], revisions=["newest"])
     mask = Mask({})
     try:
-        target, options = settle({**said, "revisions": ["newest"]}, None)
+        target, options = settle(words, None)
         mask, runner = Mask(target.secrets), Runner(target, options)
         with adopting(), Supervisor(runner) as supervisor:
             report = supervisor.run(lambda event: None)

@@ -8,7 +8,7 @@ import gc
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -25,7 +25,8 @@ from conformance.system import interrupts
 from conformance.system.standard_streams import FAILED, flush, say, silence, why
 
 if TYPE_CHECKING:
-    from conformance.engine.options import Plan
+    from conformance.engine.options import Invocation
+    from conformance.settings.settings import Words
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -255,7 +256,7 @@ def app(context: click.Context, /, **given: Any) -> None:
             "--config says how its servers are started: --server, --url, --env, --cwd, --header and --target do not "
             "go with it"
         )
-    from conformance.engine.options import Plan
+    from conformance.engine.options import Invocation
     from conformance.model import UsageError
     from conformance.settings.settings import configured, settle, target_file
 
@@ -267,23 +268,26 @@ def app(context: click.Context, /, **given: Any) -> None:
             wrong(
                 "say what to test: --server COMMAND, --url URL or --config FILE; mcp-conform init writes a target file"
             )
-        tested, options = settle(_said(given), file)
+        tested, options = settle(_words(given), file)
         files = {kind: given[kind] for kind in ("json", "junit", "trace", "snapshot") if given[kind]}
         servers = configured(config, given["name"]) if config else tested
         options = replace(options, trace="trace" in files)
-        plan = Plan(servers, options, files, given["verbose"], given["save_cases"])
+        plan = Invocation(servers, options, files, given["verbose"], given["save_cases"])
     except UsageError as error:
         wrong(str(error))
     _run(plan)
 
 
-def _said(given: dict[str, Any]) -> dict[str, Any]:
-    """What the options say, by the names of keys in a target file."""
+def _words(given: dict[str, Any]) -> Words:
+    """What the options say; those that no target file has are left out."""
+    from conformance.settings.settings import Words
+
     other = {"header": "headers", "revision": "revisions", "profile": "profiles", "call_tool": "tools"}
-    said = {other.get(name, name.replace("_", "-")): value for name, value in given.items()}
-    if said.get("strict") and said["fail-on"] in (None, "violation"):
-        said["fail-on"] = "warning"
-    return said
+    known = {field.name for field in fields(Words)}
+    said = {other.get(name, name): value for name, value in given.items() if other.get(name, name) in known}
+    if given.get("strict") and given["fail_on"] in (None, "violation"):
+        said["fail_on"] = "warning"
+    return Words(**said)
 
 
 @app.command()
@@ -297,7 +301,7 @@ def _said(given: dict[str, Any]) -> dict[str, Any]:
 @VERBOSE
 def demo(fault: tuple[str, ...], list_faults: bool, verbose: bool, **given: Any) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
-    from conformance.engine.options import Plan
+    from conformance.engine.options import Invocation
     from conformance.model import UsageError
     from conformance.settings.settings import faults, reference, settle
 
@@ -306,14 +310,14 @@ def demo(fault: tuple[str, ...], list_faults: bool, verbose: bool, **given: Any)
             click.echo(f"{row['name']:42} {row['text']}")
         return
     try:
-        _, options = settle({**_said(given), "call-tools": "all"}, None)
-        plan = Plan(reference(fault), options, {}, verbose)
+        _, options = settle(replace(_words(given), call_tools="all"), None)
+        plan = Invocation(reference(fault), options, {}, verbose)
     except UsageError as error:
         wrong(str(error))
     _run(plan)
 
 
-def _run(plan: Plan) -> NoReturn:
+def _run(plan: Invocation) -> NoReturn:
     from conformance.cli.head_start import head_start
     from conformance.model import UsageError
     from conformance.system.processes import adopting

@@ -9,7 +9,7 @@ from enum import StrEnum
 from conformance.model import Json
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """Whether those who used the old one get along with the new one."""
 
     BREAKING = "breaking"
@@ -21,7 +21,7 @@ class Kind(StrEnum):
 class Change:
     """One change. `item` is what changed (`tool add`), `place` a JSON pointer into it, empty for all of it."""
 
-    kind: Kind
+    kind: ChangeKind
     item: str
     place: str
     what: str

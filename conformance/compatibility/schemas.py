@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from conformance.compatibility.bounds import Bound, lower_bound, number, order, shown, upper_bound
-from conformance.compatibility.changes import Change, Kind, canonical, same, short, step
+from conformance.compatibility.changes import Change, ChangeKind, canonical, same, short, step
 from conformance.compatibility.normal_form import (
     ANY,
     ASSERTIONS,
@@ -50,7 +50,7 @@ def compare_schemas(old: Json, new: Json, role: Role, item: str, place: str) -> 
     """
     why = unusable(old) or unusable(new)
     if why and not same(old, new):
-        return [Change(Kind.UNDECIDED, item, place, f"a schema cannot be compared: {why}")]
+        return [Change(ChangeKind.UNDECIDED, item, place, f"a schema cannot be compared: {why}")]
     comparison = _Comparison(old, new, role, item)
     if not why:
         comparison.schemas(old, new, place)
@@ -69,7 +69,7 @@ class _Comparison:
 
     # -- what is told
 
-    def _tell(self, kind: Kind, place: str, what: str) -> None:
+    def _tell(self, kind: ChangeKind, place: str, what: str) -> None:
         self.changes.append(Change(kind, self.item, place, what))
 
     def _narrower(self, place: str, what: str, *, certain: bool = True) -> None:
@@ -78,13 +78,13 @@ class _Comparison:
     def _wider(self, place: str, what: str, *, certain: bool = True) -> None:
         self._tell(self._if_harmful("output", certain), place, what)
 
-    def _if_harmful(self, role: Role, certain: bool) -> Kind:
+    def _if_harmful(self, role: Role, certain: bool) -> ChangeKind:
         if self.role != role:
-            return Kind.COMPATIBLE
-        return Kind.BREAKING if certain else Kind.UNDECIDED
+            return ChangeKind.COMPATIBLE
+        return ChangeKind.BREAKING if certain else ChangeKind.UNDECIDED
 
     def _undecided(self, place: str, what: str) -> None:
-        self._tell(Kind.UNDECIDED, place, what)
+        self._tell(ChangeKind.UNDECIDED, place, what)
 
     # -- one schema and all below it
 
@@ -204,7 +204,7 @@ class _Comparison:
         before, after = admitted(old, self.roots[0]), admitted(new, self.roots[1])
         what = f"the type was {in_words(before)} and is {in_words(after)}"
         if before - after and after - before:
-            self._tell(Kind.BREAKING, place, what)
+            self._tell(ChangeKind.BREAKING, place, what)
         elif before - after:
             self._narrower(place, what)
         elif after - before:
@@ -325,20 +325,20 @@ class _Comparison:
         if self.role == "output":
             closed = old.get("additionalProperties") is False
             why = "it is new, and a client that kept the old schema refuses what that does not name"
-            self._tell(Kind.UNDECIDED if closed else Kind.COMPATIBLE, place, why if closed else "it is new")
+            self._tell(ChangeKind.UNDECIDED if closed else ChangeKind.COMPATIBLE, place, why if closed else "it is new")
         elif needed:
-            self._tell(Kind.BREAKING, place, "it is new and required")
+            self._tell(ChangeKind.BREAKING, place, "it is new and required")
         else:
-            self._tell(Kind.COMPATIBLE, place, "it is new and optional")
+            self._tell(ChangeKind.COMPATIBLE, place, "it is new and optional")
 
     def _removed(self, new: Schema, needed: bool, place: str) -> None:
         if self.role == "output":
             if needed:
-                self._tell(Kind.BREAKING, place, "it was certain and is gone")
+                self._tell(ChangeKind.BREAKING, place, "it was certain and is gone")
             else:
                 self._undecided(place, "it was optional and is gone")
         elif new.get("additionalProperties") is False and not new.get("patternProperties"):
-            self._tell(Kind.BREAKING, place, "it is gone, and nothing is admitted that the schema does not name")
+            self._tell(ChangeKind.BREAKING, place, "it is gone, and nothing is admitted that the schema does not name")
         else:
             self._undecided(place, "it is gone: the server may ignore it")
 
@@ -404,7 +404,7 @@ class _Comparison:
             what = f"the default was {short(old['default'])} and is {short(new['default'])}"
             self._undecided(place, f"{what}: a call that leaves it out means something else")
         if changed:
-            self._tell(Kind.COMPATIBLE, place, f"{' and '.join(changed)} changed")
+            self._tell(ChangeKind.COMPATIBLE, place, f"{' and '.join(changed)} changed")
 
 
 def _members(schema: Schema) -> dict[str, Json]:

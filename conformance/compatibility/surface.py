@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from conformance.compatibility.changes import Change, Kind, canonical, same, short, step
+from conformance.compatibility.changes import Change, ChangeKind, canonical, same, short, step
 from conformance.compatibility.schemas import compare_schemas
 from conformance.model import Json
 
@@ -30,7 +30,7 @@ def _revision(old: str, new: str) -> Iterator[Change]:
     if new > old:
         yield _compatible("revision", "", what)
     elif new < old:
-        yield Change(Kind.UNDECIDED, "revision", "", f"{what}; clients that speak only the newer one are lost")
+        yield Change(ChangeKind.UNDECIDED, "revision", "", f"{what}; clients that speak only the newer one are lost")
 
 
 def _capabilities(old: Json, new: Json, place: str) -> Iterator[Change]:
@@ -46,7 +46,7 @@ def _capabilities(old: Json, new: Json, place: str) -> Iterator[Change]:
         elif isinstance(before, dict) and isinstance(after, dict):
             yield from _capabilities(before, after, at)
         else:
-            yield Change(Kind.UNDECIDED, "capability", at, f"it was {short(before)} and is {short(after)}")
+            yield Change(ChangeKind.UNDECIDED, "capability", at, f"it was {short(before)} and is {short(after)}")
 
 
 def _part(old: Json, new: Json, about: tuple[str, str], compare: Compare) -> Iterator[Change]:
@@ -54,7 +54,7 @@ def _part(old: Json, new: Json, about: tuple[str, str], compare: Compare) -> Ite
     if old is None or new is None:
         if old is not new:
             what = "the list could not be read " + ("when the old" if old is None else "when the new")
-            yield Change(Kind.UNDECIDED, f"{kind}s", "", f"{what} snapshot was taken")
+            yield Change(ChangeKind.UNDECIDED, f"{kind}s", "", f"{what} snapshot was taken")
         return
     before, after = _by(key, old), _by(key, new)
     gone = [name for name in before if name not in after]
@@ -134,7 +134,7 @@ def _hints(item: str, old: Json, new: Json) -> Iterator[Change]:
     for hint, safe in (("idempotentHint", True), ("openWorldHint", False)):
         before, after = (each.get(hint, not safe) is safe for each in (old, new))
         if before != after:
-            kind = Kind.UNDECIDED if before else Kind.COMPATIBLE
+            kind = ChangeKind.UNDECIDED if before else ChangeKind.COMPATIBLE
             yield Change(kind, item, f"/annotations/{hint}", f"it is {str(safe if after else not safe).lower()} now")
     hints = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
     yield from _remarks(item, old, new, hints, "/annotations")
@@ -144,7 +144,7 @@ def _as_task(item: str, old: Json, new: Json) -> Iterator[Change]:
     if old == new:
         return
     what = f"taskSupport was {short(old)} and is {short(new)}"
-    kind = Kind.COMPATIBLE if new == "optional" else Kind.BREAKING
+    kind = ChangeKind.COMPATIBLE if new == "optional" else ChangeKind.BREAKING
     yield Change(kind, item, "/execution/taskSupport", what)
 
 
@@ -157,7 +157,7 @@ def _prompt(item: str, old: Json, new: Json) -> Iterator[Change]:
         at = step("/arguments", name)
         needed = [each.get(name, {}).get("required") is True for each in (before, after)]
         if name not in after:
-            yield Change(Kind.UNDECIDED, item, at, "the argument is gone: the server may ignore it")
+            yield Change(ChangeKind.UNDECIDED, item, at, "the argument is gone: the server may ignore it")
         elif name not in before:
             if needed[1]:
                 yield _breaking(item, at, "the argument is new and required")
@@ -175,7 +175,7 @@ def _prompt(item: str, old: Json, new: Json) -> Iterator[Change]:
 def _resource(item: str, old: Json, new: Json) -> Iterator[Change]:
     before, after = old.get("mimeType"), new.get("mimeType")
     if before != after:
-        kind = Kind.COMPATIBLE if before is None else Kind.UNDECIDED
+        kind = ChangeKind.COMPATIBLE if before is None else ChangeKind.UNDECIDED
         yield Change(kind, item, "/mimeType", f"it was {short(before)} and is {short(after)}")
     yield from _remarks(item, old, new, ("uri", "uriTemplate", "mimeType"))
 
@@ -199,8 +199,8 @@ def _object(value: Json) -> Json:
 
 
 def _breaking(item: str, place: str, what: str) -> Change:
-    return Change(Kind.BREAKING, item, place, what)
+    return Change(ChangeKind.BREAKING, item, place, what)
 
 
 def _compatible(item: str, place: str, what: str) -> Change:
-    return Change(Kind.COMPATIBLE, item, place, what)
+    return Change(ChangeKind.COMPATIBLE, item, place, what)

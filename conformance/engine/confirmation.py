@@ -12,7 +12,7 @@ from conformance.checks.ledger import Ledger
 from conformance.engine.detection import judge_refusal
 from conformance.engine.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
 from conformance.engine.verdicts import severity_of
-from conformance.model import Finding, Kind, Limits, Requirement, Severity
+from conformance.model import Finding, FindingKind, Limits, Requirement, Severity
 from conformance.session.session import NotSpoken
 from conformance.transports import StartError
 
@@ -75,7 +75,7 @@ class Confirmation:
     def replays(self, state: State) -> Iterator[Callable[[], object]]:
         """Each plays a session again, as far as something in it did not come back alone, and settles what that was."""
         confirmed = {finding.kind for ledger in state.ledgers for finding in ledger.findings if finding.confirmed}
-        seen: set[Kind] = set()
+        seen: set[FindingKind] = set()
         for number, ledger in enumerate(state.ledgers):
             waiting: list[_Waiting] = []
             for finding in [finding for finding in ledger.findings if finding.confirmed is False]:
@@ -118,7 +118,7 @@ class Confirmation:
 
     def _first(self, state: State) -> list[Finding]:
         """Findings that wait for their confirmation, one of a kind."""
-        first: dict[Kind, Finding] = {}
+        first: dict[FindingKind, Finding] = {}
         for finding in (finding for ledger in state.ledgers for finding in ledger.findings):
             # A campaign has put its own to the test again.
             waits = finding.confirmed is None and finding.requirement in self.selection.requirements

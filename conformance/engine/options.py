@@ -88,7 +88,7 @@ class ClientConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Invocation:
     """What is to be tested, how, and what is to be written: kind of report → file, and the folder for cases found."""
 
     target: Target | ClientConfig

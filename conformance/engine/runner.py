@@ -30,7 +30,7 @@ from conformance.engine.time_limit import TimeLimit
 from conformance.engine.tracing import Tracer
 from conformance.engine.units import SESSION_CASES, Stage, State, Workshop
 from conformance.engine.verdicts import counts, exit_status
-from conformance.model import Kind, Report, Target, UsageError
+from conformance.model import FindingKind, Report, Target, UsageError
 from conformance.revisions import ALL, BY_DATE, CHOICES, NEWEST, Revision
 from conformance.session.session import Session
 from conformance.survey.survey import CallPolicy, Survey
@@ -206,7 +206,7 @@ class Runner:
             self._connections.adapt(max(state.startup for state in self._states))
         if not self._states:
             judge_offers(failed)
-        told: set[Kind] = set()
+        told: set[FindingKind] = set()
         for tried, ledger in zip(failed, pool.map(lambda tried: discard(tried, self._begin), failed), strict=True):
             if not spoken and {finding.kind for finding in ledger.findings} - told:
                 self._states.append(self._failed_state(tried, ledger))

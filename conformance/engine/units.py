@@ -14,7 +14,7 @@ from conformance.checks.invariants import Invariant
 from conformance.checks.invariants.wire import SuiteError
 from conformance.checks.ledger import History, Ledger
 from conformance.checks.probes import Bench, Probe
-from conformance.checks.profiles.checks import Seen
+from conformance.checks.profiles.checks import Offer
 from conformance.checks.profiles.judge import judge
 from conformance.checks.profiles.rules import Rule
 from conformance.engine.connections import Connections
@@ -198,7 +198,7 @@ class Workshop:
             given = bool(target.env or target.headers)
             judge(
                 self.rules,
-                Seen(stage.session, survey, stage.took, given, lambda: self._bare(state.revision)),
+                Offer(stage.session, survey, stage.took, given, lambda: self._bare(state.revision)),
                 stage.ledger,
             )
         return survey

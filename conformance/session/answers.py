@@ -15,7 +15,7 @@ LONGEST = 64 * 1024
 """Characters of a text in a form."""
 MOST_FIELDS = 100
 
-Reply = dict[str, Json]
+Response = dict[str, Json]
 """`{"result": …}` or `{"error": …}`, as a response carries it."""
 
 CAPABILITY = {
@@ -47,11 +47,11 @@ class Answers:
         self._revision = revision
         self.given = PLAUSIBLE
         self.held: set[str] = set()
-        self.instead: dict[str, Callable[[Json], Reply]] = {}
+        self.instead: dict[str, Callable[[Json], Response]] = {}
         self.illegal = False
         self.tasks = ClientTasks(self._capabilities if self._revision.client_tasks else {})
 
-    def reply(self, method: Json, params: Json) -> Reply | None:
+    def reply(self, method: Json, params: Json) -> Response | None:
         """The reply; None if none is due.
 
         The stateless era has no requests from the server, so none is answered there.

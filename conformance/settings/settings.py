@@ -9,8 +9,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -31,18 +31,43 @@ from conformance.target.secrets import confidential, in_settings
 if TYPE_CHECKING:
     from conformance.engine.own import Own
 
-Said = Mapping[str, Any]
-"""What the command line says, by the name of the key in the target file; what is None or empty was not said.
 
-`env` and `headers` are lists of texts as they were typed, `cwd` and `cases` paths, `tools` a list of names.
-"""
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the command line or pytest's options say, by the keys of the target file; None and empty were not said.
+
+    `env` and `headers` are as they were typed, `tools` names of tools that may be called. Times are in seconds.
+    """
+
+    server: str | None = None
+    url: str | None = None
+    env: Sequence[str] | None = None
+    headers: Sequence[str] | None = None
+    cwd: Path | None = None
+    revisions: Sequence[str] | None = None
+    only: Sequence[str] | None = None
+    skip: Sequence[str] | None = None
+    tools: Sequence[str] | None = None
+    call_tools: str | None = None
+    profiles: Sequence[str] | None = None
+    start_timeout: float | None = None
+    timeout: float | None = None
+    time_limit: float | None = None
+    jobs: int | None = None
+    fail_on: str | None = None
+    cases: Path | None = None
+    fuzz: int | None = None
+    fuzz_time: float | None = None
+    seed: int | None = None
+    quick: bool = False
+
 
 NOTHING = TargetFile(Path())
 HURRY = Limits(slow=0.1, late=0.0)
 """How long is waited with --quick."""
 
 
-def settle(said: Said, file: TargetFile | None) -> tuple[Target, Options]:
+def settle(said: Words, file: TargetFile | None) -> tuple[Target, Options]:
     """The target and the options. The command line comes before the file. Raises UsageError."""
     try:
         target, options = _target(said, file or NOTHING), _options(said, file or NOTHING)
@@ -96,15 +121,15 @@ def reference(names: Iterable[str]) -> Target:
     return replace(target, secrets=confidential(target, os.environ))
 
 
-def _target(said: Said, file: TargetFile) -> Target:
+def _target(said: Words, file: TargetFile) -> Target:
     """Raises UsageError, FileError."""
     env, taken = file.filled("env")
     headers, more_taken = file.filled("headers")
-    env |= _pairs("--env", said.get("env"), "=", "NAME=VALUE")
-    headers |= _pairs("--header", said.get("headers"), ":", "NAME: VALUE")
-    cwd = said.get("cwd")
-    if said.get("server") or said.get("url"):
-        command, url = _command(said.get("server") or "", "--server"), said.get("url") or ""
+    env |= _pairs("--env", said.env, "=", "NAME=VALUE")
+    headers |= _pairs("--header", said.headers, ":", "NAME: VALUE")
+    cwd = said.cwd
+    if said.server or said.url:
+        command, url = _command(said.server or "", "--server"), said.url or ""
         where_url = "--url"
     else:
         command, url, where_url = _command_of(file), file.settings.get("url", ""), file.where("url")
@@ -113,7 +138,7 @@ def _target(said: Said, file: TargetFile) -> Target:
         raise UsageError(f"{where_url}: {_told(Target(url=url), repr(url))} is no http or https URL")
     if "{port}" in url and not command:
         raise UsageError(f"{where_url}: {{port}} stands for a free port only together with a server to start")
-    if headers and not url and said.get("headers"):
+    if headers and not url and said.headers:
         raise UsageError("--header: only a server at a --url gets headers")
     folder = str(cwd) if cwd is not None and Path(cwd) != Path() else None
     target = Target(command, url, env, folder, headers if url else {})
@@ -153,20 +178,21 @@ def _pairs(option: str, texts: Iterable[str] | None, separator: str, form: str) 
     return pairs
 
 
-def _options(said: Said, file: TargetFile) -> Options:
+def _options(said: Words, file: TargetFile) -> Options:
     """Raises FileError."""
     settings, usual = file.settings, Fuzzing()
 
     def chosen(key: str, default: Any) -> Any:
-        return said[key] if said.get(key) not in (None, (), []) else settings.get(key, default)
+        value = getattr(said, key.replace("-", "_"))
+        return settings.get(key, default) if value in (None, (), []) else value
 
     tools: Mapping[str, Any] = settings.get("tools", {})
     prompts: Mapping[str, Any] = settings.get("prompts", {})
-    named = tuple(said.get("tools") or ())
+    named = tuple(said.tools or ())
     mentions = [Mention("tool", name, "--call-tool") for name in named]
     mentions += [Mention("tool", name, file.where("tools", name)) for name in tools]
     mentions += [Mention("prompt", name, file.where("prompts", name)) for name in prompts]
-    usually = HURRY if said.get("quick") else Limits()
+    usually = HURRY if said.quick else Limits()
     limits = replace(usually, start=chosen("start-timeout", usually.start), answer=chosen("timeout", usually.answer))
     mode = chosen("call-tools", "safe")
     fail_on = chosen("fail-on", "violation")
@@ -184,14 +210,12 @@ def _options(said: Said, file: TargetFile) -> Options:
         mentions=tuple(mentions),
         answers=_answers(settings.get("answers", {})),
         softened=_softened(file),
-        own=_own(said.get("cases"), file),
+        own=_own(said.cases, file),
         fuzzing=Fuzzing(chosen("fuzz", usual.examples), chosen("fuzz-time", usual.seconds), chosen("seed", usual.seed)),
-        quick=bool(said.get("quick")),
+        quick=said.quick,
         time_limit=chosen("time-limit", math.inf),
-        given=frozenset(
-            [*_pairs("--env", said.get("env"), "=", ""), *_pairs("--header", said.get("headers"), ":", "")]
-        ),
-        named_by=() if file is NOTHING or said.get("server") or said.get("url") else ("--target", str(file.path)),
+        given=frozenset([*_pairs("--env", said.env, "=", ""), *_pairs("--header", said.headers, ":", "")]),
+        named_by=() if file is NOTHING or said.server or said.url else ("--target", str(file.path)),
     )
 
 

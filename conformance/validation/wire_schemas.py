@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 Sender = Literal["client", "server", "both"]
-Kind = Literal["request", "notification", "input_request"]
+MessageKind = Literal["request", "notification", "input_request"]
 Path = tuple[str | int, ...]
 
 MOST_PROBLEMS = 100
@@ -58,7 +58,7 @@ class Method:
 
     name: str
     direction: Sender
-    kind: Kind
+    kind: MessageKind
     request: str | None = None
     result: str | None = None
     notification: str | None = None

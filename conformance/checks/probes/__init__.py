@@ -64,7 +64,7 @@ class Observation:
     actual: str = ""
 
 
-Run = Callable[[Bench], Iterator[Observation] | None]
+Function = Callable[[Bench], Iterator[Observation] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ class Probe:
 
     name: str
     requirements: tuple[str, ...]
-    run: Run
+    run: Function
     illegal: bool = False
 
 
 PROBES: dict[str, Probe] = {}
 
 
-F = TypeVar("F", bound=Run)
+F = TypeVar("F", bound=Function)
 
 
 def probe(name: str, *requirements: str, illegal: bool = False) -> Callable[[F], F]:

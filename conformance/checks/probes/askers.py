@@ -9,7 +9,7 @@ from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, cancel
 from conformance.checks.probes.lists import hears_announcements
 from conformance.model import Frame, Json
-from conformance.session.answers import CAPABILITY, Reply
+from conformance.session.answers import CAPABILITY, Response
 from conformance.session.session import Call, Session
 from conformance.survey.survey import LISTS, Unavailable, walk
 
@@ -22,7 +22,7 @@ FEW = 3
 MAX_ROUNDS = 5
 """So often in one call the same unhelpful answer is given; after that the plausible one, so that it comes to an end."""
 
-Replies = Mapping[str, Callable[[Json], Reply]]
+Replies = Mapping[str, Callable[[Json], Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def hear_unasked(session: Session) -> None:
         hear_question(session, session.limits.quiet)
 
 
-class Client:
+class AskedClient:
     """A client on a session of its own, which is replaced once the server was hurt.
 
     It declares no more than `capabilities`, so that a server is found out that asks for something else. `opening` is
@@ -253,10 +253,12 @@ def proof(session: Session | None, call: Call) -> tuple[Frame, ...]:
     return tuple(sorted(frames, key=lambda frame: frame.number))
 
 
-def _at_first(session: Session, rounds: int, method: str, reply: Callable[[Json], Reply]) -> Callable[[Json], Reply]:
+def _at_first(
+    session: Session, rounds: int, method: str, reply: Callable[[Json], Response]
+) -> Callable[[Json], Response]:
     left = rounds
 
-    def replied(params: Json) -> Reply:
+    def replied(params: Json) -> Response:
         nonlocal left
         left -= 1
         return reply(params) if left >= 0 else {"result": session.answers.plausible(method, params)}
@@ -291,11 +293,11 @@ def _response(session: Session, method: str, params: Json, replies: Replies) -> 
     return reply["result"] if "result" in reply else session.answers.plausible(method, params)
 
 
-def fixed(reply: Reply) -> Callable[[Json], Reply]:
+def fixed(reply: Response) -> Callable[[Json], Response]:
     """Always the same reply."""
     return lambda _params: reply
 
 
-def refusal(code: int, message: str) -> Callable[[Json], Reply]:
+def refusal(code: int, message: str) -> Callable[[Json], Response]:
     """Always the same error."""
     return fixed({"error": {"code": code, "message": message}})

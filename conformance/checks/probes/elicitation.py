@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.checks.probes import Bench, Observation, probe
-from conformance.checks.probes.askers import Asker, Client, find_askers, fixed, is_question, survived
+from conformance.checks.probes.askers import AskedClient, Asker, find_askers, fixed, is_question, survived
 from conformance.checks.probes.outcome import complete, succeeded
 from conformance.codes import INVALID_PARAMS
 from conformance.model import Frame, Json
-from conformance.session.answers import CAPABILITY, Reply
+from conformance.session.answers import CAPABILITY, Response
 from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
 
 CREATE = "elicitation/create"
 NOBODY = "no tool that was called asks the client for input of the user; name one with --call-tool"
-UNHELPFUL: dict[str, Reply] = {
+UNHELPFUL: dict[str, Response] = {
     "decline": {"result": {"action": "decline"}},
     "cancel": {"result": {"action": "cancel"}},
     "error": {"error": {"code": INVALID_PARAMS, "message": "Invalid params"}},
@@ -35,7 +35,7 @@ def undeclared(bench: Bench) -> Iterator[Observation]:
     answered -= {method for asker in askers for method, _ in asker.asked}
     if not askers and not answered:
         raise Unavailable("no tool that was called asks the client for anything; name one with --call-tool")
-    client = Client(bench, {})
+    client = AskedClient(bench, {})
     if client.session.hear_out() is None:
         answered.clear()
     for asker in askers:
@@ -56,7 +56,7 @@ def actions(bench: Bench) -> Iterator[Observation]:
     if not askers:
         raise Unavailable(NOBODY)
     stateless = bench.session.revision.era == "stateless"
-    client = Client(bench, {name: value for asker in askers for name, value in asker.capabilities.items()})
+    client = AskedClient(bench, {name: value for asker in askers for name, value in asker.capabilities.items()})
     for asker in askers:
         control = client.call(asker, {})
         seen = client.observe(asker, control, reply="accept")
@@ -90,7 +90,7 @@ def _same_success(control: Call, call: Call) -> bool:
     return told[0] == told[1] and bool(control.result.get("content"))
 
 
-def _invalid(client: Client, asker: Asker) -> Iterator[Observation]:
+def _invalid(client: AskedClient, asker: Asker) -> Iterator[Observation]:
     """The tool's first form, accepted once with content that does not fit it."""
     forms = [params.get("requestedSchema") for params in asker.asks(CREATE) if params.get("mode", "form") == "form"]
     found = next(((form, *wrong) for form in forms if (wrong := misfit(form, _filled(client, form))) is not None), None)
@@ -112,7 +112,7 @@ def _invalid(client: Client, asker: Asker) -> Iterator[Observation]:
     yield replace(seen, values={**seen.values, "times-asked": given})
 
 
-def _filled(client: Client, form: Json) -> dict[str, Json]:
+def _filled(client: AskedClient, form: Json) -> dict[str, Json]:
     """What a helpful client puts into the form."""
     return dict(client.plausible(CREATE, {"requestedSchema": form}).get("content", {}))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import callable_tools
-from conformance.checks.probes.observed import Seen, levels_of, seen
+from conformance.checks.probes.observed import SeenCall, levels_of, seen
 from conformance.model import Json
 from conformance.session.eras.stateless import META
 from conformance.session.session import Call
@@ -50,7 +50,7 @@ def _level(bench: Bench, level: str) -> Call:
     return bench.session.request("logging/setLevel", {"level": level})
 
 
-def _talker(bench: Bench, asking: str) -> Seen | None:
+def _talker(bench: Bench, asking: str) -> SeenCall | None:
     """A call that is known to log below the threshold and is quick."""
     known = [each for each in seen(bench, asking) if any(level in LOWER for level in each.levels)]
     return min(known, key=lambda each: each.seconds, default=None)

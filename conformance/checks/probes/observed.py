@@ -20,7 +20,7 @@ REPEATED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenCall:
     """A call that was answered: its params without `_meta`, how long it took, the levels of what it logged."""
 
     params: Json
@@ -29,7 +29,7 @@ class Seen:
     call: Call
 
 
-def seen(bench: Bench, asking: str = "") -> list[Seen]:
+def seen(bench: Bench, asking: str = "") -> list[SeenCall]:
     """What the calls made in this session have shown, or those whose `_meta` has the key `asking`.
 
     If there were none, each tool that may be called is called.
@@ -40,7 +40,7 @@ def seen(bench: Bench, asking: str = "") -> list[Seen]:
     return [_seen(call) for call in bench.session.calls.values() if _counts(call, asking)]
 
 
-def slow_call(bench: Bench) -> Seen:
+def slow_call(bench: Bench) -> SeenCall:
     """A call worth waiting for, made REPEATED times to see that it is not slow by chance. Raises Unavailable."""
     known = [each for each in seen(bench) if SLOW <= each.seconds <= TOO_SLOW]
     for each in sorted(known, key=lambda each: -each.seconds)[:CANDIDATES]:
@@ -61,9 +61,9 @@ def _counts(call: Call, asking: str) -> bool:
     return complete(call) and (not asking or asking in call.params.get("_meta", {}))
 
 
-def _seen(call: Call) -> Seen:
+def _seen(call: Call) -> SeenCall:
     params = {name: value for name, value in call.params.items() if name in ("name", "arguments")}
-    return Seen(params, call.answers[0].at - call.sent.at, levels_of(call), call)
+    return SeenCall(params, call.answers[0].at - call.sent.at, levels_of(call), call)
 
 
 def levels_of(call: Call) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import (
     EVERYTHING,
+    AskedClient,
     Asker,
-    Client,
     find_askers,
     fixed,
     is_question,
@@ -60,7 +60,7 @@ def unavailable(bench: Bench) -> Iterator[Observation]:
     askers, unasked = _users(bench)
     capabilities = {**CLIENT, **{name: value for asker in askers for name, value in asker.capabilities.items()}}
     stateless = bench.session.revision.era == "stateless"
-    client = Client(bench, capabilities, opening={} if stateless else {LIST: FAILING})
+    client = AskedClient(bench, capabilities, opening={} if stateless else {LIST: FAILING})
     if unasked:
         seen = _goes_on(client, roots="an error")
         if not survived(seen) or not askers:
@@ -82,7 +82,7 @@ def unavailable(bench: Bench) -> Iterator[Observation]:
         yield from _change(bench, changing, capabilities, unasked)
 
 
-def _goes_on(client: Client, **facts: Json) -> Observation:
+def _goes_on(client: AskedClient, **facts: Json) -> Observation:
     """Whether the server still answers after a while."""
     session = client.session
     lost = client.lost()
@@ -96,7 +96,7 @@ def _goes_on(client: Client, **facts: Json) -> Observation:
 
 def _change(bench: Bench, asker: Asker | None, capabilities: Json, unasked: bool) -> Iterator[Observation]:
     """The roots change, as the client may say; the server goes on, and so does the tool that uses them."""
-    client = Client(bench, capabilities)
+    client = AskedClient(bench, capabilities)
     if unasked:
         client.hear_question(LIST)  # it cannot notice a change of what it does not have yet
     if asker is not None and not client.call(asker, {}).answers:
@@ -146,7 +146,7 @@ def boundaries(bench: Bench) -> Iterator[Observation]:
             place.mkdir()
             (place / "note.txt").write_text(f"A note of mcp-conform in {place.name}.\n")
         roots = fixed({"result": {"roots": [{"uri": inside.as_uri(), "name": "root"}]}})
-        client = Client(bench, EVERYTHING, opening={LIST: roots})
+        client = AskedClient(bench, EVERYTHING, opening={LIST: roots})
         if unasked:
             client.hear_question(LIST)  # it must have the answer before a tool is called
             client.session.listen(client.session.limits.quiet)
@@ -167,7 +167,7 @@ def _forms(tool: Json) -> Iterator[Callable[[Path], str]]:
     yield str
 
 
-def _reached(bench: Bench, client: Client, tool: Json, replies: Json, paths: list[str]) -> Observation | None:
+def _reached(bench: Bench, client: AskedClient, tool: Json, replies: Json, paths: list[str]) -> Observation | None:
     """What the tool reaches beside the root; None if it cannot be told since it fails within."""
     try:
         arguments = bench.survey.arguments_for(tool)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from conformance.checks.probes import Bench, Observation, probe
-from conformance.checks.probes.askers import Asker, Client, find_askers, fixed, proof, refusal, survived
+from conformance.checks.probes.askers import AskedClient, Asker, find_askers, fixed, proof, refusal, survived
 from conformance.checks.probes.structured import Undecidable, breach
 from conformance.model import Json
-from conformance.session.answers import Reply
+from conformance.session.answers import Response
 from conformance.survey.arguments import Unfillable, smallest_arguments
 from conformance.survey.survey import Unavailable
 
@@ -32,8 +32,8 @@ def refused(bench: Bench) -> Iterator[Observation]:
     if not askers:
         raise Unavailable(NOBODY)
     capabilities = {name: value for asker in askers for name, value in asker.capabilities.items()}
-    client = Client(bench, capabilities)
-    wrong = Client(bench, capabilities, silent=True)
+    client = AskedClient(bench, capabilities)
+    wrong = AskedClient(bench, capabilities, silent=True)
     for asker in askers:
         seen = client.observe(asker, client.call(asker, {}), reply="good")
         yield seen
@@ -55,7 +55,7 @@ def tool_loop(bench: Bench) -> Iterator[Observation]:
     if not askers:
         raise Unavailable("no tool that was called asks the client's model and offers it tools; name one")
     for asker in askers:
-        client = Client(bench, asker.capabilities)
+        client = AskedClient(bench, asker.capabilities)
         model = _Model(_harmless(bench, asker), client.plausible)
         call = client.call(asker, {CREATE: model.reply}, rounds=ROUNDS + MARGIN)
         facts: dict[str, Json] = {"tool": asker.tool.get("name"), "answered": bool(call.answers)}
@@ -94,7 +94,7 @@ class _Model:
     calls: int = 0
     asked: list[Json] = field(default_factory=list)
 
-    def reply(self, params: Json) -> Reply:
+    def reply(self, params: Json) -> Response:
         params = params if isinstance(params, dict) else {}
         self.asked.append(params)
         tool = next((tool for tool in _offered(params) if self._may_call(tool)), None)

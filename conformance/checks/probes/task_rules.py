@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import is_question
 from conformance.checks.probes.outcome import shown
-from conformance.checks.probes.tasks import Run, abandon, begin, look, rest, task_calls
+from conformance.checks.probes.tasks import TaskRun, abandon, begin, look, rest, task_calls
 from conformance.model import Frame, Json
 from conformance.session.answers import CAPABILITY
 from conformance.session.client_tasks import related_task
@@ -129,7 +129,7 @@ def asking(bench: Bench) -> Iterator[Observation]:
         raise Unavailable("no tool that was called as a task asks the client for anything")
 
 
-def _await_question(bench: Bench, run: Run, start: int) -> Frame | None:
+def _await_question(bench: Bench, run: TaskRun, start: int) -> Frame | None:
     """Poll until the server asks something, fetching the result once the status calls for it; None if it never does."""
     session = bench.session
     deadline = time.monotonic() + session.limits.answer
@@ -158,7 +158,7 @@ def _asks(frame: Frame) -> bool:
     return message["method"] != "roots/list" or related_task(message.get("params")) is not None
 
 
-def _observed(run: Run, request: Frame) -> Iterator[Observation]:
+def _observed(run: TaskRun, request: Frame) -> Iterator[Observation]:
     """What the server asked for a task, and the status of the task meanwhile."""
     message = request.message
     related = related_task(message.get("params"))
@@ -177,7 +177,7 @@ def _answer(bench: Bench, request: Frame) -> None:
         bench.session.raw(encode({"jsonrpc": "2.0", "id": request.message["id"], **reply}), illegal=False)
 
 
-def _let_end(bench: Bench, run: Run) -> None:
+def _let_end(bench: Bench, run: TaskRun) -> None:
     """Follow a task to its end, as long as that takes no longer than an answer may."""
     session = bench.session
     deadline = time.monotonic() + session.limits.answer

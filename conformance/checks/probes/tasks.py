@@ -28,7 +28,7 @@ NONE = "no tool that may be called runs as a task; name one with --call-tool"
 
 
 @dataclass(slots=True)
-class Run:
+class TaskRun:
     """One tool run as a task: the calls about it, in order, and how long its creation took in seconds."""
 
     tool: Json
@@ -67,23 +67,23 @@ def task_calls(bench: Bench) -> Iterator[tuple[Json, Json]]:
         raise Unavailable(NONE)
 
 
-def begin(bench: Bench, tool: Json, params: Json) -> Run | None:
+def begin(bench: Bench, tool: Json, params: Json) -> TaskRun | None:
     """Call a tool as a task; None if no task came of it."""
     began = time.monotonic()
     call = bench.session.request("tools/call", {**params, "task": {"ttl": TTL}})
     task = call.result.get("task") if isinstance(call.result, dict) else None
     identifier = task.get("taskId") if isinstance(task, dict) else None
-    return Run(tool, call, identifier, time.monotonic() - began) if isinstance(identifier, str) else None
+    return TaskRun(tool, call, identifier, time.monotonic() - began) if isinstance(identifier, str) else None
 
 
-def look(bench: Bench, run: Run) -> Call:
+def look(bench: Bench, run: TaskRun) -> Call:
     """Ask for the status."""
     get = bench.session.request("tasks/get", {"taskId": run.identifier})
     run.gets.append(get)
     return get
 
 
-def rest(bench: Bench, run: Run) -> None:
+def rest(bench: Bench, run: TaskRun) -> None:
     """Wait as long as the server wants between two questions, at most a second."""
     task = run.gets[-1].result if run.gets and isinstance(run.gets[-1].result, dict) else run.created.result["task"]
     interval = task.get("pollInterval")
@@ -92,7 +92,7 @@ def rest(bench: Bench, run: Run) -> None:
     bench.session.listen(min(1.0, max(0.01, interval / 1000)))
 
 
-def abandon(bench: Bench, run: Run) -> None:
+def abandon(bench: Bench, run: TaskRun) -> None:
     """Leave no task behind that nobody wants any more."""
     if bench.survey.declares("tasks.cancel") and bench.session.alive:
         bench.session.request("tasks/cancel", {"taskId": run.identifier})
@@ -160,7 +160,7 @@ def _not_created(tool: Json, call: Call) -> str:
     return "calls as tasks are answered by no task"
 
 
-def _follow(bench: Bench, run: Run) -> Generator[Observation, None, bool]:
+def _follow(bench: Bench, run: TaskRun) -> Generator[Observation, None, bool]:
     """Fetch the result at once and poll meanwhile, until both say that the task is over; whether they did in time."""
     session = bench.session
     fetch = run.fetch = session.send("tasks/result", {"taskId": run.identifier})
@@ -184,7 +184,7 @@ def _follow(bench: Bench, run: Run) -> Generator[Observation, None, bool]:
     return False
 
 
-def _end(bench: Bench, run: Run) -> Iterator[Observation]:
+def _end(bench: Bench, run: TaskRun) -> Iterator[Observation]:
     """A task at its end: what it says if it failed, and whether it can be cancelled."""
     last = look(bench, run)
     if not isinstance(last.result, dict):
@@ -197,7 +197,7 @@ def _end(bench: Bench, run: Run) -> Iterator[Observation]:
         look(bench, run)
 
 
-def _result(bench: Bench, run: Run, plain: Call | None, again: Call | None) -> Iterator[Observation]:
+def _result(bench: Bench, run: TaskRun, plain: Call | None, again: Call | None) -> Iterator[Observation]:
     """The result of a task at its end, beside those of plain calls before and after it."""
     final = bench.session.request("tasks/result", {"taskId": run.identifier})
     if run.status == "cancelled":
@@ -219,7 +219,7 @@ def _result(bench: Bench, run: Run, plain: Call | None, again: Call | None) -> I
     yield Observation(values, frames=(*plain.proof, *final.proof), actual=shown(final))
 
 
-def _no_result(run: Run, final: Call) -> str:
+def _no_result(run: TaskRun, final: Call) -> str:
     """What is wrong with the result of a task that has ended; an error is not, if the task failed."""
     if final.error is not None:
         return "" if run.status == "failed" else f"the task is {run.status}, yet there is an error"
@@ -242,7 +242,7 @@ def bare(result: Json) -> Json:
     return {k: v for k, v in result.items() if k != "_meta"} if isinstance(result, dict) else result
 
 
-def _talk(bench: Bench, run: Run, plain: Call, start: int) -> Iterator[Observation]:
+def _talk(bench: Bench, run: TaskRun, plain: Call, start: int) -> Iterator[Observation]:
     """Progress and logs of the task, where the plain call brings such."""
     token = run.created.params["_meta"]["progressToken"]
     heard = [frame for frame in bench.session.since(start) if frame.origin == "target"]
@@ -286,7 +286,7 @@ def _log(frame: Frame) -> Json:
     return {name: params.get(name) for name in ("level", "logger", "data")} if params else None
 
 
-def _promptness(bench: Bench, run: Run, plain: Call, params: Json) -> Iterator[Observation]:
+def _promptness(bench: Bench, run: TaskRun, plain: Call, params: Json) -> Iterator[Observation]:
     """Whether a task is created only when the tool is done: seen twice, and only of tools that take a while."""
     took = plain.answers[0].at - plain.sent.at
     if took < SLOW:

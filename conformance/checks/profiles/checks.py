@@ -20,7 +20,7 @@ class Untested(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Offer:
     """What a check may look at.
 
     `took` is how long the session took to open, in seconds. `given` says that the user gave variables or headers to
@@ -60,7 +60,7 @@ class Sight:
     frames: tuple[Frame, ...]
 
 
-Check = Callable[[Seen, float], Iterator[Sight]]
+Check = Callable[[Offer, float], Iterator[Sight]]
 """Called with what was seen and the limit of the clients. Raises Untested."""
 
 Places = Iterator[tuple[str, Json]]
@@ -92,7 +92,7 @@ def subschemas(schema: Json, place: str) -> Places:
             yield from subschemas(part, f"{place}/{word}/{name.replace('~', '~0').replace('/', '~1')}")
 
 
-def _within(seen: Seen, minds: Callable[[str, Json], str]) -> Iterator[Sight]:
+def _within(seen: Offer, minds: Callable[[str, Json], str]) -> Iterator[Sight]:
     """One sight for each tool in whose inputSchema there is something that `minds` has words for."""
     for tool in _tools(seen):
         found = [
@@ -106,13 +106,13 @@ def _within(seen: Seen, minds: Callable[[str, Json], str]) -> Iterator[Sight]:
             yield Sight(f"tool {tool.get('name')!r} has {words} at {place}{more}", words, seen.listed("tools", tool))
 
 
-def _tools(seen: Seen) -> tuple[Json, ...]:
+def _tools(seen: Offer) -> tuple[Json, ...]:
     if "tools" in seen.survey.unread:
         raise Untested("tools/list brought no list")
     return seen.survey.tools
 
 
-def _root_combinator(seen: Seen, limit: float) -> Iterator[Sight]:
+def _root_combinator(seen: Offer, limit: float) -> Iterator[Sight]:
     def minds(place: str, schema: Json) -> str:
         if place != "/inputSchema" or not isinstance(schema, dict):
             return ""
@@ -121,7 +121,7 @@ def _root_combinator(seen: Seen, limit: float) -> Iterator[Sight]:
     return _within(seen, minds)
 
 
-def _array_without_items(seen: Seen, limit: float) -> Iterator[Sight]:
+def _array_without_items(seen: Offer, limit: float) -> Iterator[Sight]:
     def minds(place: str, schema: Json) -> str:
         if not isinstance(schema, dict) or "items" in schema or "prefixItems" in schema:
             return ""
@@ -131,7 +131,7 @@ def _array_without_items(seen: Seen, limit: float) -> Iterator[Sight]:
     return _within(seen, minds)
 
 
-def _boolean_subschema(seen: Seen, limit: float) -> Iterator[Sight]:
+def _boolean_subschema(seen: Offer, limit: float) -> Iterator[Sight]:
     def minds(place: str, schema: Json) -> str:
         if not isinstance(schema, bool) or place.rpartition("/")[2] in FURTHER:
             return ""
@@ -140,7 +140,7 @@ def _boolean_subschema(seen: Seen, limit: float) -> Iterator[Sight]:
     return _within(seen, minds)
 
 
-def _references(seen: Seen, limit: float) -> Iterator[Sight]:
+def _references(seen: Offer, limit: float) -> Iterator[Sight]:
     def minds(place: str, schema: Json) -> str:
         return f"$ref {schema['$ref']!r}" if isinstance(schema, dict) and "$ref" in schema else ""
 
@@ -152,7 +152,7 @@ def _references(seen: Seen, limit: float) -> Iterator[Sight]:
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def _tool_name(seen: Seen, limit: float) -> Iterator[Sight]:
+def _tool_name(seen: Offer, limit: float) -> Iterator[Sight]:
     for tool in _tools(seen):
         name = tool.get("name")
         if isinstance(name, str) and not NAME.fullmatch(name):
@@ -160,14 +160,14 @@ def _tool_name(seen: Seen, limit: float) -> Iterator[Sight]:
             yield Sight(f"{what} is not of letters, digits, _ and - alone", name, seen.listed("tools", tool))
 
 
-def _tool_count(seen: Seen, limit: float) -> Iterator[Sight]:
+def _tool_count(seen: Offer, limit: float) -> Iterator[Sight]:
     number = len(_tools(seen))
     if number > limit:
         frames = tuple(frame for call in seen.pages("tools") for frame in call.proof)
         yield Sight(f"there are {number} tools", str(number), frames)
 
 
-def _explicit_null(seen: Seen, limit: float) -> Iterator[Sight]:
+def _explicit_null(seen: Offer, limit: float) -> Iterator[Sight]:
     for name, (method, member) in LISTS.items():
         for call in seen.pages(name):
             result = call.result if isinstance(call.result, dict) else {}
@@ -185,7 +185,7 @@ def _explicit_null(seen: Seen, limit: float) -> Iterator[Sight]:
                 yield Sight(f"{who!r} in {member} has {what}", what, seen.listed(name, item))
 
 
-def _resource_without_mime_type(seen: Seen, limit: float) -> Iterator[Sight]:
+def _resource_without_mime_type(seen: Offer, limit: float) -> Iterator[Sight]:
     if "resources" in seen.survey.unread:
         raise Untested("resources/list brought no list")
     for resource in seen.survey.resources:
@@ -197,12 +197,12 @@ def _resource_without_mime_type(seen: Seen, limit: float) -> Iterator[Sight]:
 # -- the server as a whole
 
 
-def _server_version(seen: Seen, limit: float) -> Iterator[Sight]:
+def _server_version(seen: Offer, limit: float) -> Iterator[Sight]:
     if not seen.session.server.get("version", "").strip():
         yield Sight("serverInfo has no version, or an empty one", "no version", seen.opening)
 
 
-def _start_time(seen: Seen, limit: float) -> Iterator[Sight]:
+def _start_time(seen: Offer, limit: float) -> Iterator[Sight]:
     if not seen.session.transport.process_per_session:
         raise Untested("the server runs already: how long it takes to start cannot be told")
     if seen.took > limit:
@@ -210,7 +210,7 @@ def _start_time(seen: Seen, limit: float) -> Iterator[Sight]:
         yield Sight(what, f"it took {seen.took:.1f} s", seen.opening)
 
 
-def _without_credentials(seen: Seen, limit: float) -> Iterator[Sight]:
+def _without_credentials(seen: Offer, limit: float) -> Iterator[Sight]:
     """Variables that the server inherits are left to it: which of them it needs in order to run is not known."""
     if not seen.given:
         if "tools" in seen.survey.unread and not seen.survey.cut:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from conformance.checks.ledger import Ledger
-from conformance.checks.profiles.checks import CHECKS, Seen, Untested
-from conformance.checks.profiles.rules import Client, Rule
+from conformance.checks.profiles.checks import CHECKS, Offer, Untested
+from conformance.checks.profiles.rules import Rule, Source
 
 
-def judge(rules: Iterable[Rule], seen: Seen, ledger: Ledger) -> None:
+def judge(rules: Iterable[Rule], seen: Offer, ledger: Ledger) -> None:
     """Write down what clients mind, which of them, and what they do about it."""
     for rule in rules:
         try:
@@ -29,8 +29,8 @@ def judge(rules: Iterable[Rule], seen: Seen, ledger: Ledger) -> None:
             ledger.held(rule.id)
 
 
-def _by_limit(rule: Rule) -> dict[float, list[Client]]:
-    groups: dict[float, list[Client]] = {}
+def _by_limit(rule: Rule) -> dict[float, list[Source]]:
+    groups: dict[float, list[Source]] = {}
     for client in rule.clients:
         groups.setdefault(client.limit, []).append(client)
     return groups

@@ -22,7 +22,7 @@ CAPABILITIES = {"tools": ("tools",), "resources": ("resources",)}
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class Source:
     """What the clients of one profile do with a server that breaks the rule; `limit` is where they begin to."""
 
     profile: str
@@ -40,7 +40,7 @@ class Rule:
     text: str
     about: str
     check: str
-    clients: tuple[Client, ...]
+    clients: tuple[Source, ...]
 
     @property
     def requirement(self) -> Requirement:
@@ -102,7 +102,7 @@ def checked_by(rules: Iterable[Rule]) -> dict[str, tuple[str, ...]]:
 
 def _rule(name: str, entry: Json) -> Rule:
     clients = tuple(
-        Client(profile, each["does"], each["date"], each["source"], float(each.get("limit", 0)))
+        Source(profile, each["does"], each["date"], each["source"], float(each.get("limit", 0)))
         for profile, each in entry["clients"].items()
     )
     return Rule(f"{AREA}/{name}", entry["text"], entry["about"], entry["check"], clients)
