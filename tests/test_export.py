@@ -1,17 +1,22 @@
-"""What `mcp-conform export` writes: all of the catalogue, as its schema says, and the same every time."""
+"""What `mcp-conform export` writes: all of the catalogue, as its schema says; a second player plays it alike."""
 
 from __future__ import annotations
 
+import ast
 import json
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fronts import conform
+from fronts import SERVER, conform
 from jsonschema import Draft202012Validator
+from second_client import Session
+from second_player import Play, knows
 
 from conformance.catalogue.requirements import load
-from conformance.checks.registry import cases
+from conformance.checks.registry import cases, judged_by_invariants
 from conformance.files.places import SCHEMAS
 from conformance.revisions import REVISIONS
 
@@ -145,3 +150,130 @@ def test_an_export_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     done = conform("export", str(tmp_path / "file" / "within"))
     assert done.returncode == 2
     assert "cannot be written: Not a directory" in done.stderr
+
+
+# -- the second player
+
+PLAYED = 58
+"""Cases of a revision that the second player plays at least, of those that share a session and hold no probe."""
+
+
+def shared(folder: Path, revision: str) -> list[Any]:
+    """The exported cases that share a session over stdio and can be played without Python."""
+    return [
+        case
+        for case in exported_cases(folder)
+        if case["isolation"] == "shared" and not (case["harmful"] or case["client"] or case["probes"])
+        if revision in case["revisions"] and "stdio" in case["transports"]
+    ]
+
+
+def played(folder: Path, revision: str, *faults: str) -> dict[str, dict[str, set[str]]]:
+    """Case → requirement → what the second player wrote down, for the cases that it knows how to play."""
+    command = [
+        sys.executable,
+        "-m",
+        "conformance.reference",
+        *(word for fault in faults for word in ("--fault", fault)),
+    ]
+    about = next(each for each in read(folder / "index.json")["revisions"] if each["date"] == revision)
+    session = Session(command, about, {})
+    found = {}
+    try:
+        for case in sorted(shared(folder, revision), key=lambda case: bool(case["illegal"])):
+            if not (all(map(knows, case["steps"])) and all(session.picks(kind) is not None for kind in case["picks"])):
+                continue
+            if session.over:
+                session.close()
+                session = Session(command, about, {})
+            declared = all(any(map(session.declares, alternatives)) for alternatives in case["requires"])
+            found[case["id"]] = Play(case, session).found if declared else {}
+    finally:
+        session.close()
+    return found
+
+
+def told(outcomes: Iterable[str]) -> str:
+    """What follows from all that was written down about one requirement."""
+    return next((word for word in ("broken", "held") if word in outcomes), "inconclusive")
+
+
+def by_command_line(folder: Path, cases: Iterable[str], revision: str, *faults: str) -> dict[str, str]:
+    """Requirement → held, broken or inconclusive, as the JSON report has it if only these cases are played."""
+    server = " ".join([SERVER, *(f"--fault {fault}" for fault in faults)])
+    only = [word for case in cases for word in ("--only", case)]
+    conform("--server", server, "--revision", revision, "--json", folder / "report.json", *only)
+    (run,) = read(folder / "report.json")["runs"]
+    words = {"passed": "held", "failed": "broken"}
+    return {judged["requirement"]: words.get(judged["verdict"], "inconclusive") for judged in run["verdicts"]}
+
+
+def agree(requirement: str, ours: str, theirs: str) -> bool:
+    """Whether both say the same; what an invariant judges as well may be known from it alone, or be broken for it."""
+    if requirement in judged_by_invariants():
+        return theirs in {"broken": ("broken",), "held": ("held", "broken")}.get(ours, (ours, "held", "broken"))
+    return ours == theirs
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_second_player_gets_the_same_for_each_case_on_the_sound_server(
+    exported: Path, tmp_path: Path, revision: str
+) -> None:
+    found = played(exported, revision)
+    assert len(found) >= PLAYED, f"of {len(shared(exported, revision))}"
+    requirements = {case["id"]: case["requirements"] for case in exported_cases(exported)}
+    batches: list[list[str]] = []  # in none of them do two cases judge the same, for a report does not tell them apart
+    for case in found:
+        judged = set(requirements[case])
+        batch = next((b for b in batches if judged.isdisjoint(r for other in b for r in requirements[other])), None)
+        if batch is None:
+            batches.append([case])
+        else:
+            batch.append(case)
+    differ = []
+    for batch in batches:
+        theirs = by_command_line(tmp_path, batch, revision)
+        pairs = [(case, requirement) for case in batch for requirement in requirements[case]]
+        ours = {(case, requirement): told(found[case].get(requirement, ())) for case, requirement in pairs}
+        differ += [
+            (*pair, said, theirs[pair[1]]) for pair, said in ours.items() if not agree(pair[1], said, theirs[pair[1]])
+        ]
+        assert "broken" not in ours.values()
+    assert differ == []
+    assert sum("held" in o for outcomes in found.values() for o in outcomes.values()) > 50
+
+
+@pytest.mark.parametrize(
+    ("fault", "revision", "requirement"),
+    [
+        ("missing-argument-accepted", "2025-11-25", "prompts/arguments-validated"),
+        ("params-demanded", "2025-11-25", "jsonrpc/optional-params-may-be-absent"),
+        ("completion-error-code", "2025-11-25", "completion/internal-error-32603"),
+        ("prompt-listed-twice", "2025-11-25", "prompts/name-unique"),
+        ("bad-cursor-kills", "2025-11-25", "pagination/invalid-cursor-survived"),
+        ("cursor-unstable", "2026-07-28", "pagination/stable-cursors"),
+        ("unknown-method-succeeds", "2026-07-28", "jsonrpc/unknown-method-code"),
+    ],
+)
+def test_a_second_player_finds_the_same_faults(
+    exported: Path, tmp_path: Path, fault: str, revision: str, requirement: str
+) -> None:
+    found = played(exported, revision, fault)
+    theirs = by_command_line(tmp_path, found, revision, fault)
+    together: dict[str, set[str]] = {}
+    for outcomes in found.values():
+        for name, words in outcomes.items():
+            together.setdefault(name, set()).update(words)
+    ours = {name: told(words) for name, words in together.items()}
+    assert ours[requirement] == "broken"
+    assert [(n, ours[n], theirs[n]) for n in ours if not agree(n, ours[n], theirs[n])] == []
+
+
+def test_the_second_player_is_small_and_knows_nothing_of_the_first() -> None:
+    tests = Path(__file__).parent
+    assert len((tests / "second_player.py").read_text().splitlines()) < 150
+    for path in tests.glob("second_*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        named |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+        assert not {name for name in named if name.split(".")[0] in ("conformance", "fronts")}, path.name
