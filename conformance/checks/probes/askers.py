@@ -34,11 +34,6 @@ class Asker:
     asked: tuple[tuple[str, Json], ...]
 
     @property
-    def name(self) -> str:
-        """The tool's name, for people."""
-        return repr(self.tool.get("name"))
-
-    @property
     def capabilities(self) -> dict[str, Json]:
         """The client capabilities that it uses, and no others."""
         return {CAPABILITY[method]: EVERYTHING[CAPABILITY[method]] for method, _ in self.asked if method in CAPABILITY}

@@ -17,11 +17,6 @@ TRIES = 3
 """How often a cancelled call must go on before that is told: a cancellation may always come too late."""
 
 
-def _cancel(bench: Bench, identifier: Json, illegal: bool = False) -> Frame:
-    params = {"requestId": identifier, "reason": "mcp-conform no longer needs it"}
-    return bench.session.notify(CANCELLED, params, illegal=illegal)
-
-
 @probe("cancellation.in-flight")
 def in_flight(bench: Bench) -> Iterator[Observation]:
     """A slow tool is called and cancelled at once, until the server heeds it or TRIES times.
@@ -40,7 +35,7 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
         token = f"mcp-conform-cancelled-{number}"
         call = bench.session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}})
         call.excused = True
-        _cancel(bench, call.id)
+        bench.session.notify(CANCELLED, {"requestId": call.id, "reason": "mcp-conform no longer needs it"})
         bench.session.wait(call, timeout=2 * seconds + bench.session.limits.quiet)
         bench.session.give_up(call)
         sentinel = bench.session.hear_out()
