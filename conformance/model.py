@@ -14,6 +14,17 @@ from typing import Any, Literal, NamedTuple
 Json = Any
 """A parsed JSON value: dict, list, str, int, float, bool or None."""
 
+
+def members(value: Json) -> dict[str, Json]:
+    """`value` if it is an object, else one without members: what others send may be anything."""
+    return value if isinstance(value, dict) else {}
+
+
+def elements(value: Json) -> list[Json]:
+    """`value` if it is an array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 Origin = Literal["us", "target"]
 
 

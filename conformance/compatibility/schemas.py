@@ -26,7 +26,7 @@ from conformance.compatibility.normal_form import (
     sort,
     values_of,
 )
-from conformance.model import Json
+from conformance.model import Json, members
 from conformance.validation.json_schemas import unusable
 
 Role = Literal["input", "output"]
@@ -409,7 +409,7 @@ class _Comparison:
 
 def _members(schema: Schema) -> dict[str, Json]:
     properties = schema.get("properties")
-    return properties if isinstance(properties, dict) else {}
+    return members(properties)
 
 
 def _required(schema: Schema) -> list[str]:

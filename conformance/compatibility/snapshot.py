@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.model import Json
+from conformance.model import Json, members
 from conformance.survey.survey import Survey
 
 FORMAT = 1
@@ -23,7 +23,7 @@ def make(revision: str, server: str, survey: Survey) -> Json:
         "snapshot": FORMAT,
         "revision": revision,
         "server": server,
-        "capabilities": survey.capabilities if isinstance(survey.capabilities, dict) else {},
+        "capabilities": members(survey.capabilities),
         **{name: None if name in survey.unread else items for name, items in lists.items()},
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from conformance.compatibility.changes import Change, ChangeKind, canonical, same, short, step
 from conformance.compatibility.schemas import compare_schemas
-from conformance.model import Json
+from conformance.model import Json, members
 
 Compare = Callable[[str, Json, Json], Iterator[Change]]
 
@@ -195,7 +195,7 @@ def _remarks(item: str, old: Json, new: Json, known: Iterable[str], place: str =
 
 
 def _object(value: Json) -> Json:
-    return value if isinstance(value, dict) else {}
+    return members(value)
 
 
 def _breaking(item: str, place: str, what: str) -> Change:

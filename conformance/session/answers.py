@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from conformance.codes import INVALID_REQUEST, METHOD_NOT_FOUND
-from conformance.model import Json
+from conformance.model import Json, members
 from conformance.revisions import Revision
 from conformance.session.client_tasks import ClientTasks
 
@@ -111,10 +111,7 @@ def form_content(schema: Json, given: Mapping[str, Json] | None = None) -> dict[
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return {}
-    made = {
-        name: _primitive(value if isinstance(value, dict) else {})
-        for name, value in islice(properties.items(), MOST_FIELDS)
-    }
+    made = {name: _primitive(members(value)) for name, value in islice(properties.items(), MOST_FIELDS)}
     return {name: (given or {}).get(name, value) for name, value in made.items()}
 
 
@@ -135,7 +132,7 @@ def _primitive(schema: dict[str, Json]) -> Json:
         return int(_number(schema.get("minimum", schema.get("maximum")), 1))
     if kind == "array":
         items = schema.get("items")
-        choices = _choices(items if isinstance(items, dict) else {})
+        choices = _choices(members(items))
         return choices[: max(1, _size(schema.get("minItems"), 1))]
     choices = _choices(schema)
     if choices:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from conformance.codes import INVALID_PARAMS
-from conformance.model import Json
+from conformance.model import Json, members
 
 RELATED = "io.modelcontextprotocol/related-task"
 TERMINAL = ("completed", "failed", "cancelled")
@@ -68,7 +68,7 @@ class ClientTasks:
 
         `answer` makes the result of the request that a task wraps.
         """
-        given = params if isinstance(params, dict) else {}
+        given = members(params)
         if method == "tasks/list":
             return self._list(given.get("cursor"))
         task = next((each for each in self.tasks if each.identifier == given.get("taskId")), None)

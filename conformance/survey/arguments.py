@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeGuard, cast
 
-from conformance.model import Json
+from conformance.model import Json, elements, members
 from conformance.validation.json_schemas import Judge, Unusable, judge, unusable
 from conformance.validation.pointers import pointed
 from conformance.validation.schema_bounds import matches
@@ -144,7 +144,7 @@ class _Maker:
 
     def _object(self, schema: dict[str, Json], depth: int) -> dict[str, Json]:
         properties = schema.get("properties")
-        properties = properties if isinstance(properties, dict) else {}
+        properties = members(properties)
         required = schema.get("required")
         names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
         if len(names) > MOST_ITEMS:
@@ -161,7 +161,7 @@ class _Maker:
     def _array(self, schema: dict[str, Json], depth: int) -> list[Json]:
         least = schema.get("minItems", 1 if self._whole and schema.get("maxItems", 1) != 0 else 0)
         first = schema.get("prefixItems")
-        first = first if isinstance(first, list) else []
+        first = elements(first)
         count = _length(least, MOST_ITEMS, "items")
         made = [self._value(each, depth + 1) for each in first[: max(count, len(first) if self._whole else 0)]]
         while len(made) < count:
@@ -177,7 +177,7 @@ class _Maker:
         if isinstance(schema.get("$ref"), str):
             whole = _joined(whole, self._resolve(schema["$ref"]))
         parts = whole.pop("allOf", None)
-        for part in parts if isinstance(parts, list) else []:
+        for part in elements(parts):
             whole = _joined(whole, self._joined(part, depth + 1) if isinstance(part, dict) else {})
         for word in ("anyOf", "oneOf"):
             parts = whole.pop(word, None)
@@ -189,7 +189,7 @@ class _Maker:
         place = pointed(self._root, reference)
         if place is None:
             raise Unfillable(f"its inputSchema refers to {reference[:200]}")
-        return place if isinstance(place, dict) else {}
+        return members(place)
 
 
 def _without(schema: dict[str, Json], word: str) -> dict[str, Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from conformance.model import Json
+from conformance.model import Json, members
 from conformance.revisions import STATELESS
 from conformance.survey.completions import completions, completions_or_none_such
 from conformance.survey.survey import (
@@ -86,7 +86,7 @@ def _tools_with_required(survey: Survey) -> list[Json]:
 def _have_defaults(tool: Json) -> bool:
     """Whether each required argument has a default, so that the server may fill it in and only the schema is odd."""
     properties = tool["inputSchema"].get("properties")
-    properties = properties if isinstance(properties, dict) else {}
+    properties = members(properties)
     described = [properties.get(name) for name in _required(tool)]
     return all(isinstance(each, dict) and "default" in each for each in described)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from conformance.budget import cost
-from conformance.model import Json
+from conformance.model import Json, elements
 from conformance.session.messages import Counted, Unavailable, Unread
 from conformance.session.session import Call, Session
 from conformance.survey.arguments import Unfillable, candidates, smallest_arguments
@@ -289,6 +289,6 @@ def required_of(prompt: Json) -> list[str]:
     listed = prompt.get("arguments")
     return [
         str(argument.get("name"))
-        for argument in (listed if isinstance(listed, list) else [])
+        for argument in (elements(listed))
         if isinstance(argument, dict) and argument.get("required") is True
     ]

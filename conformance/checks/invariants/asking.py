@@ -12,7 +12,7 @@ from conformance.checks.invariants.base import Watcher, is_integer
 from conformance.checks.invariants.capability import CLIENT, ELICITATION, SAMPLING, undeclared_use
 from conformance.checks.ledger import Ledger
 from conformance.codes import URL_REQUIRED
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, members
 from conformance.session.messages import Call, id_key
 from conformance.session.session import Session
 
@@ -82,7 +82,7 @@ class Asking(Watcher):
                 self._required(frame, message["error"])
             return
         params = message.get("params")
-        params = params if isinstance(params, dict) else {}
+        params = members(params)
         if "id" in message:
             self._request(frame, message, params)
         elif message["method"] == "notifications/cancelled":
@@ -153,10 +153,10 @@ class Asking(Watcher):
     def _input_requests(self, frame: Frame, result: dict[str, Json], call: Call) -> None:
         if result.get("resultType") != "input_required" or not isinstance(result.get("inputRequests"), dict):
             return
-        params = call.params if isinstance(call.params, dict) else {}
+        params = members(call.params)
         meta = params.get("_meta")
         declared = meta.get(_META + "clientCapabilities") if isinstance(meta, dict) else None
-        declared = declared if isinstance(declared, dict) else {}
+        declared = members(declared)
         for asked in result["inputRequests"].values():
             method = asked.get("method") if isinstance(asked, dict) else None
             if not isinstance(method, str) or method not in NEEDS:
@@ -164,7 +164,7 @@ class Asking(Watcher):
             if NEEDS[method] in declared:
                 self.ledger.held(CLIENT)
                 inner = asked.get("params")
-                self._content(frame, method, inner if isinstance(inner, dict) else {}, declared)
+                self._content(frame, method, members(inner), declared)
             else:
                 self._broke(
                     undeclared_use(method, self.session.revision.date),

@@ -9,7 +9,7 @@ from typing import ClassVar
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.invariants.content import base64_fault
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json, Severity, elements
 from conformance.session.session import Call
 
 NAME_LENGTH = "tools/name-length"
@@ -38,7 +38,7 @@ class Listing(Watcher):
             return
         member, each = judge
         items = frame.message["result"].get(member)
-        for item in items if isinstance(items, list) else []:
+        for item in elements(items):
             if isinstance(item, dict):
                 each(item, (call.sent, frame))
 

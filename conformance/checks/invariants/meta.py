@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.invariants.content import blocks, listed
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json, Severity, elements
 from conformance.session.messages import Call
 
 FORMAT = "meta/key-format"
@@ -94,7 +94,7 @@ def _metas(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
     if isinstance(result, dict) and result:
         holders += [result, *listed(result)]
         contents = result.get("contents")
-        holders += contents if isinstance(contents, list) else []
+        holders += elements(contents)
         for block in blocks(result):
             holders += [block, block.get("resource")]
     for holder in holders:

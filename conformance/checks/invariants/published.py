@@ -8,7 +8,7 @@ from typing import ClassVar
 from conformance.catalogue.patterns import shorten
 from conformance.catalogue.requirements import load
 from conformance.checks.invariants.base import Watcher
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json, Severity, elements
 from conformance.session.messages import Call
 from conformance.validation.json_schemas import DIALECTS, Unusable, by_digest, invalid, unusable
 
@@ -33,7 +33,7 @@ class Published(Watcher):
             return
         result = frame.message.get("result") if isinstance(frame.message, dict) else None
         tools = result.get("tools") if isinstance(result, dict) else None
-        for tool in tools if isinstance(tools, list) else []:
+        for tool in elements(tools):
             for member in ("inputSchema", "outputSchema"):
                 if isinstance(tool, dict) and isinstance(tool.get(member), dict):
                     self._schema((member, tool.get("name")), tool[member], (call.sent, frame))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, members
 from conformance.session.session import Call
 
 
@@ -26,4 +26,4 @@ def questions(frame: Frame, call: Call | None) -> Iterator[tuple[str, dict[str, 
 
 
 def _object(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
+    return members(value)

@@ -8,7 +8,7 @@ from conformance.budget import brief
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.invariants.tasks import REVISION
 from conformance.checks.ledger import Ledger
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, members
 from conformance.session.client_tasks import RELATED
 from conformance.session.messages import Call, id_key, is_id
 from conformance.session.session import Session
@@ -57,7 +57,7 @@ class Requestor(Watcher):
         if not self._concerned or not isinstance(message, dict) or not isinstance(message.get("method"), str):
             return
         params = message.get("params")
-        params = params if isinstance(params, dict) else {}
+        params = members(params)
         if "id" in message:
             if not is_id(message["id"]):
                 return  # judged by Envelope; no answer can be told from another

@@ -11,7 +11,7 @@ from typing import ClassVar
 from conformance.budget import brief
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.ledger import Ledger
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json, Severity, elements, members
 from conformance.session.client_tasks import RELATED, TERMINAL, related_task
 from conformance.session.messages import Call, id_key
 from conformance.session.session import Session
@@ -107,7 +107,7 @@ class Tasks(Watcher):
 
     def _answered(self, frame: Frame, result: dict[str, Json], call: Call) -> None:
         proof = (call.sent, frame)
-        params = call.params if isinstance(call.params, dict) else {}
+        params = members(call.params)
         if call.method == "tools/call" and "task" in params and isinstance(result.get("task"), dict):
             self._created(result["task"], params, proof)
         elif call.method in ("tasks/get", "tasks/cancel"):
@@ -118,7 +118,7 @@ class Tasks(Watcher):
         elif call.method == "tasks/list":
             self._plain(WITHOUT, result, "the result of tasks/list", proof)
             listed = result.get("tasks")
-            for task in listed if isinstance(listed, list) else []:
+            for task in elements(listed):
                 self._seen(task, proof)
         elif call.method == "tasks/result":
             named = related(result)
@@ -197,7 +197,7 @@ class Tasks(Watcher):
 
     def _told(self, frame: Frame, message: dict[str, Json]) -> None:
         params = message.get("params")
-        params = params if isinstance(params, dict) else {}
+        params = members(params)
         method = message["method"]
         if method == "notifications/tasks/status":
             self._plain(NOTIFICATION, params, method, (frame,))

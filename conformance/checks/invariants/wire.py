@@ -12,7 +12,7 @@ from conformance.checks.invariants.base import Watcher
 from conformance.checks.invariants.content import rule_of_place
 from conformance.checks.invariants.rules import PRESENT, RULES, UNIONS
 from conformance.checks.ledger import Ledger
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json, Severity, members
 from conformance.revisions import BY_DATE, HANDSHAKE, later_handshakes
 from conformance.session.answers import CAPABILITY
 from conformance.session.messages import Call, id_key, is_id
@@ -196,7 +196,7 @@ def _rows(method: str) -> tuple[tuple[tuple[str, ...], str], ...]:
 
 def _input_requests(result: Json) -> dict[str, Json]:
     asked = result.get("inputRequests")
-    return asked if isinstance(asked, dict) else {}
+    return members(asked)
 
 
 def _reaches(document: Json, path: tuple[str, ...]) -> bool:

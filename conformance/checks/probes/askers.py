@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, cancel
 from conformance.checks.probes.lists import hears_announcements
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, members
 from conformance.session.answers import CAPABILITY, Response
 from conformance.session.session import Call, Session
 from conformance.survey.survey import LISTS, Unavailable, walk
@@ -40,7 +40,7 @@ class Asker:
 
     def asks(self, method: str) -> list[Json]:
         """The params of its requests of that method."""
-        return [params if isinstance(params, dict) else {} for asked, params in self.asked if asked == method]
+        return [members(params) for asked, params in self.asked if asked == method]
 
 
 def find_askers(bench: Bench, method: str = "") -> list[Asker]:

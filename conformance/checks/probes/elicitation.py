@@ -9,7 +9,7 @@ from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import AskedClient, Asker, find_askers, fixed, is_question, survived
 from conformance.checks.probes.outcome import complete, succeeded
 from conformance.codes import INVALID_PARAMS
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, elements, members
 from conformance.session.answers import CAPABILITY, Response
 from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
@@ -122,10 +122,10 @@ def misfit(form: Json, content: dict[str, Json]) -> tuple[dict[str, Json], str] 
     properties = form.get("properties") if isinstance(form, dict) else None
     required = form.get("required") if isinstance(form, dict) else None
     for name, schema in properties.items() if isinstance(properties, dict) else ():
-        schema = schema if isinstance(schema, dict) else {}
+        schema = members(schema)
         if schema.get("type") in ("boolean", "integer", "number") or isinstance(schema.get("enum"), list):
             return {**content, name: "mcp-conform"}, f"{name!r} is 'mcp-conform', which its schema does not allow"
-    for name in required if isinstance(required, list) else []:
+    for name in elements(required):
         if name in content:
             return {key: value for key, value in content.items() if key != name}, f"the required {name!r} is missing"
     for name, schema in properties.items() if isinstance(properties, dict) else ():

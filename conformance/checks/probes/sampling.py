@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.askers import AskedClient, Asker, find_askers, fixed, proof, refusal, survived
 from conformance.checks.probes.structured import Undecidable, breach
-from conformance.model import Json
+from conformance.model import Json, elements, members
 from conformance.session.answers import Response
 from conformance.survey.arguments import Unfillable, smallest_arguments
 from conformance.survey.survey import Unavailable
@@ -95,7 +95,7 @@ class _Model:
     asked: list[Json] = field(default_factory=list)
 
     def reply(self, params: Json) -> Response:
-        params = params if isinstance(params, dict) else {}
+        params = members(params)
         self.asked.append(params)
         tool = next((tool for tool in _offered(params) if self._may_call(tool)), None)
         if tool is None or self.calls == ROUNDS:
@@ -148,7 +148,7 @@ def _blocks(params: Json) -> list[Json]:
     """All blocks of all messages of a sampling request, in order."""
     found: list[Json] = []
     messages = params.get("messages")
-    for message in messages if isinstance(messages, list) else []:
+    for message in elements(messages):
         content = message.get("content") if isinstance(message, dict) else None
         found += [block for block in (content if isinstance(content, list) else [content]) if isinstance(block, dict)]
     return found

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from conformance.catalogue.patterns import shorten
-from conformance.model import Json
+from conformance.model import Json, elements
 from conformance.revisions import BY_DATE
 from conformance.session.session import Call
 from conformance.validation.json_schemas import DIALECTS, Unusable, misfit
@@ -71,7 +71,7 @@ def text_beside(call: Call) -> str:
 
 def _texts(result: Json) -> Iterator[str]:
     content = result.get("content")
-    for block in content if isinstance(content, list) else []:
+    for block in elements(content):
         if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
             yield block["text"]
 

@@ -10,7 +10,7 @@ from conformance.catalogue.patterns import shorten
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import call_quickly, cancel
 from conformance.checks.probes.outcome import code_of, shown
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, members
 from conformance.session.client_tasks import RELATED, TERMINAL
 from conformance.session.session import Call, id_key
 from conformance.survey.survey import Unavailable, task_support
@@ -271,7 +271,7 @@ def _talk(bench: Bench, run: TaskRun, plain: Call, start: int) -> Iterator[Obser
 def _params(frame: Frame, method: str) -> Json:
     message = frame.message
     params = message.get("params") if isinstance(message, dict) and message.get("method") == method else None
-    return params if isinstance(params, dict) else {}
+    return members(params)
 
 
 def _token(frame: Frame) -> str:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from conformance.catalogue.patterns import shorten
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, members
 from conformance.session.messages import Unread
 from conformance.session.session import Call, NotSpoken, Session
 from conformance.survey.survey import LISTS, Survey
@@ -170,7 +170,7 @@ def _tool_count(seen: Offer, limit: float) -> Iterator[Sight]:
 def _explicit_null(seen: Offer, limit: float) -> Iterator[Sight]:
     for name, (method, member) in LISTS.items():
         for call in seen.pages(name):
-            result = call.result if isinstance(call.result, dict) else {}
+            result = members(call.result)
             for place, value in result.items():
                 if value is None:
                     yield Sight(f"the result of {method} has {place}: null", f"{place}: null", call.proof)

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from conformance.model import Json
+from conformance.model import Json, members
 from conformance.revisions import named_version
 from conformance.session.session import Call, NotSpoken, Session
 
@@ -64,7 +64,7 @@ class Handshake:
         """Go on with what the server has answered to initialize, a result object."""
         session.opening = call.result
         capabilities = call.result.get("capabilities")
-        session.capabilities = capabilities if isinstance(capabilities, dict) else {}
+        session.capabilities = members(capabilities)
         session.server = named(call.result.get("serverInfo"))
         if call.head is not None and (identifier := call.head.headers.get("mcp-session-id")):
             session.http_headers["Mcp-Session-Id"] = identifier
@@ -96,14 +96,14 @@ class Handshake:
 
 def named(info: Json) -> dict[str, str]:
     """Name and version out of a serverInfo, as strings."""
-    info = info if isinstance(info, dict) else {}
+    info = members(info)
     return {"name": str(info.get("name", "")), "version": str(info.get("version", ""))}
 
 
 def refusal(method: str, call: Call) -> str:
     """Why an opening request brought no result, for people."""
     if call.error is not None:
-        error = call.error if isinstance(call.error, dict) else {}
+        error = members(call.error)
         return f"{method} is answered by error {error.get('code')}: {str(error.get('message', ''))[:200]}"
     if call.answers:
         return f"{method} is answered by a result that is no object"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
-from conformance.model import Json
+from conformance.model import Json, members
 from conformance.revisions import named_version
 from conformance.session.eras.handshake import LONGEST, client_info, named, refusal
 from conformance.session.session import NotSpoken, Session
@@ -39,7 +39,7 @@ class Stateless:
             raise NotSpoken(f"the server supports {told}", max(versions), call)
         session.opening = call.result
         capabilities = call.result.get("capabilities")
-        session.capabilities = capabilities if isinstance(capabilities, dict) else {}
+        session.capabilities = members(capabilities)
         meta = call.result.get("_meta")
         session.server = named(meta.get(META + "serverInfo") if isinstance(meta, dict) else None)
 
@@ -95,7 +95,7 @@ def _mirrored_arguments(session: Session, message: Mapping[str, Json]) -> dict[s
         return {}
     marked = session.header_arguments.get(str(params.get("name")), {})
     arguments = params.get("arguments")
-    values = arguments if isinstance(arguments, dict) else {}
+    values = members(arguments)
     mirrored = {}
     for member, header in marked.items():
         value = values.get(member)
