@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from conformance.checks.probes import Bench, Observation, probe
 from conformance.checks.probes.calls import callable_tools
@@ -35,6 +36,8 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
         token = f"mcp-conform-cancelled-{number}"
         call = bench.session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}})
         call.excused = True
+        if not bench.session.transport.single_stream:  # the cancellation may overtake the call
+            bench.session.listen(seconds / 4, until=partial(_has_begun, call))
         bench.session.notify(CANCELLED, {"requestId": call.id, "reason": "mcp-conform no longer needs it"})
         bench.session.wait(call, timeout=2 * seconds + bench.session.limits.quiet)
         bench.session.give_up(call)
@@ -54,6 +57,11 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
         call, frame = working
         late = f"progress {frame.at - call.sent.at:.2f} s after the call, which was cancelled at once"
         yield Observation({**facts, "works-on": True}, call, (call.sent, frame), late)
+
+
+def _has_begun(call: Call) -> bool:
+    """Whether the server has shown that it got the call."""
+    return call.head is not None or bool(call.notifications or call.answers)
 
 
 def _in_spite(call: Call, seconds: float) -> bool:
