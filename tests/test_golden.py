@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ def reports() -> dict[str, str]:
 @pytest.mark.parametrize("name", FILES)
 def test_the_report_is_as_published(name: str, reports: dict[str, str]) -> None:
     assert reports[name] == (EXAMPLE / name).read_text()
+
+
+def test_the_failure_that_readme_explains_is_one_of_the_report() -> None:
+    readme = (EXAMPLE.parent.parent / "README.md").read_text("utf-8")
+    shown = re.search(r"^    violation .*?(?=^\S)", readme, re.M | re.S)
+    assert shown is not None
+    lines = textwrap.dedent(shown[0]).strip().split("\n")
+    pattern = "\n".join(".*".join(map(re.escape, line.split("…"))) for line in lines)
+    assert re.search(f"^{pattern}$", (EXAMPLE / "terminal.txt").read_text("utf-8"), re.M)
 
 
 if __name__ == "__main__":
