@@ -1,10 +1,15 @@
 """Every requirement is checked, unobservable, or counted as not yet checked; most of what cases decide they say."""
 
+import re
+from pathlib import Path
+
 from fronts import conform
 
 from conformance.catalogue.requirements import load
-from conformance.checks.registry import cases, checks, coverage
-from conformance.revisions import HANDSHAKE
+from conformance.checks.registry import cases, checks, coverage, extent
+from conformance.revisions import HANDSHAKE, REVISIONS
+
+ROOT = Path(__file__).resolve().parent.parent
 
 NOT_YET = 167
 """The number may only fall: lower it when checks are added."""
@@ -70,3 +75,14 @@ def test_a_list_of_all_ends_with_what_cases_cover() -> None:
     )
     assert conform("list").stdout.splitlines()[-2:] == [cases_line, line]
     assert "without a probe" not in conform("list", "--area", "tools").stdout
+
+
+def test_the_readme_says_how_much_is_checked() -> None:
+    told = re.findall(r"^\| (20\S+) \| (\d.*?) \| (\d.*?|\(.*?\)) \|$", (ROOT / "README.md").read_text("utf-8"), re.M)
+    rows = []
+    for revision in REVISIONS:
+        each = [extent(revision.date, name) for name in revision.transports]
+        figures = [f"{it.checked} / {it.unobservable} / {it.unchecked}" for it in each]
+        rows.append((revision.date, *figures, *["(no such transport)"] * (2 - len(figures))))
+    assert told == rows
+    assert f"{len(load())} requirements" in (ROOT / "README.md").read_text("utf-8")
