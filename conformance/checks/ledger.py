@@ -121,6 +121,11 @@ class Ledger:
             self.tested.setdefault(finding.requirement, set()).add(finding.case)
             self.findings.append(finding)
 
+    def take(self, known: int) -> list[Finding]:
+        """Take out the findings after the first `known`: the caller writes down what is to be said of them."""
+        taken, self.findings = self.findings[known:], self.findings[:known]
+        return taken
+
     def inconclusive(self, requirement: str, why: str) -> None:
         """`requirement` was claimed but could not be put to the test; `why` says what would let it."""
         if not self.sealed:

@@ -258,9 +258,8 @@ class Partner:
 
         What is not about messages as such they find as well where nothing was generated.
         """
-        ledger = self.bench.ledger
-        found = [f for f in ledger.findings[known:] if f.requirement.partition("/")[0] in self.areas]
-        del ledger.findings[known:]
+        taken = self.bench.ledger.take(known)
+        found = [finding for finding in taken if finding.requirement.partition("/")[0] in self.areas]
         for finding in found:
             self._usual[finding.requirement, finding.message] += 1
         return [f for f in found if self.reporting or self._usual[f.requirement, f.message] <= USUAL]
