@@ -258,8 +258,8 @@ def test_a_text_of_more_than_a_megabyte_hinders_nothing(tmp_path: Path) -> None:
 def test_limits_that_json_allows_are_a_warning_at_most_and_only_beside_a_smaller_message_that_passes(
     does: str, tmp_path: Path
 ) -> None:
-    generated = ("--only", "fuzz/conversation", "--only", "fuzz/unknown-methods", "--fuzz", "150", "--timeout", "2")
-    said = run(tmp_path, "limited", "--revision", "2025-11-25", *generated, words=does)
+    generated = ("--only", "fuzz/conversation", "--only", "fuzz/unknown-methods", "--fuzz", "150", "--fuzz-time", "60")
+    said = run(tmp_path, "limited", "--revision", "2025-11-25", "--timeout", "2", *generated, words=does)
     assert said.status == 0, said.printed
     assert set(said.grave.values()) == {"warning"}
     for requirement in said.grave:
