@@ -32,3 +32,12 @@ def test_each_row_of_the_page_on_security_has_its_tests() -> None:
 def test_lines_of_pages_are_short(page: str) -> None:
     lines = (ROOT / page).read_text("utf-8").split("\n")
     assert [number for number, line in enumerate(lines, 1) if len(line) > 100] == []
+
+
+def test_the_example_of_contributing_is_what_the_files_say() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    diffs = re.findall(r"^```diff\n--- a/(\S+)\n\+\+\+ b/\1\n(.*?)^```", text, re.M | re.S)
+    assert [Path(path).parts[0] for path, _ in diffs] == ["cases", "conformance", "cases"]
+    for path, diff in diffs:
+        said = (ROOT / path).read_text("utf-8").split("\n")
+        assert [line for line in diff.split("\n") if line.startswith("+") and line[1:] not in said] == []
