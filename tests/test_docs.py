@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-TESTS = ROOT / "tests"
+PAGES = [
+    *(f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY")),
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
+    "benchmarks/README.md",
+]
+OPTION = r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w-])"
+OF_OTHERS = {"--spec", "--token", "--runs", "--load"}
+"""Options that pages name and that neither we nor pytest have: of pipx, of a server, of tests/real/stability.py."""
 
 
 def test_each_test_that_the_page_on_security_names_is_there() -> None:
@@ -28,10 +37,48 @@ def test_each_row_of_the_page_on_security_has_its_tests() -> None:
     assert len(used) > 15
 
 
-@pytest.mark.parametrize("page", ["SECURITY.md", *(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
+@pytest.mark.parametrize("page", PAGES)
 def test_lines_of_pages_are_short(page: str) -> None:
     lines = (ROOT / page).read_text("utf-8").split("\n")
     assert [number for number, line in enumerate(lines, 1) if len(line) > 100] == []
+
+
+def _anchors(text: str) -> set[str]:
+    """What can be named after `#`: the headings, as GitHub spells them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", (ROOT / page).read_text("utf-8")):
+        path, _, anchor = link.partition("#")
+        place = (ROOT / page).parent / path if path else ROOT / page
+        assert place.exists(), link
+        assert not anchor or anchor in _anchors(place.read_text("utf-8")), link
+
+
+def _options(*command: str) -> set[str]:
+    """The options that the help of a command names."""
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, timeout=60, check=True)
+    return set(re.findall(OPTION, done.stdout))
+
+
+@pytest.fixture(scope="module")
+def known() -> set[str]:
+    commands = [[], ["demo"], ["list"], ["explain"], ["init"], ["diff"], ["cases"], ["cases", "check"], ["export"]]
+    ours = [_options("conformance", *command, "--help") for command in commands]
+    return set().union(*ours, _options("pytest", "--help"), _options("conformance.reference", "--help"))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "benchmarks/README.md"])
+def test_each_option_that_a_page_names_is_there(page: str, known: set[str]) -> None:
+    assert set(re.findall(OPTION, (ROOT / page).read_text("utf-8"))) - known - OF_OTHERS == set()
+
+
+def test_the_page_on_usage_names_each_option() -> None:
+    text = (ROOT / "docs" / "usage.md").read_text("utf-8")
+    assert _options("conformance", "--help") - set(re.findall(OPTION, text)) == set()
 
 
 def test_the_example_of_contributing_is_what_the_files_say() -> None:
