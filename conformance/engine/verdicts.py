@@ -133,8 +133,8 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
         return Verdict.BLOCKED, facts.blocked_by
     if identifier in ledger.open:
         return Verdict.INCONCLUSIVE, ledger.open[identifier]
-    needs = requirement.needs
-    return Verdict.INCONCLUSIVE, f"it takes: {needs}" if needs else "nothing that the server did put it to the test"
+    why = f"needs {requirement.needs}" if requirement.needs else "nothing that the server did is about this rule"
+    return Verdict.INCONCLUSIVE, f"not tested: {why}"
 
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
