@@ -32,14 +32,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--mcp-only", metavar="PATTERN", action="append", default=[], help="as mcp-conform --only")
     group.addoption("--mcp-skip", metavar="PATTERN", action="append", default=[], help="as mcp-conform --skip")
-    group.addoption("--mcp-quick", action="store_true", help="only what one session tells at once")
+    group.addoption("--mcp-quick", action="store_true", help="only what can be found out in one session")
     group.addoption(
         "--mcp-profile", metavar="NAME", action="append", default=[], help="as mcp-conform --profile (repeatable)"
     )
     group.addoption("--mcp-call-tools", choices=("none", "safe", "all"), help="tools that may be called (safe)")
     group.addoption("--mcp-timeout", metavar="SECONDS", type=float, help="how long an answer may take (10)")
     group.addoption("--mcp-fuzz", metavar="N", type=int, help="frames of each fuzz campaign (300); 0: none")
-    group.addoption("--mcp-seed", metavar="NUMBER", type=int, help="other seeds, other frames (0)")
+    group.addoption("--mcp-seed", metavar="NUMBER", type=int, help="which frames are generated (0)")
     group.addoption("--mcp-strict", action="store_true", help="warnings fail too")
 
 

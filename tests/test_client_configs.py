@@ -352,11 +352,11 @@ def test_bad_configurations_are_wrong_use_with_line_and_cause(tmp_path: Path, te
         (["--config", CURSOR, "--server", "x"], "with it"),
         (["--config", CURSOR, "--url", "http://x"], "with it"),
         (["--config", CURSOR, "--env", "A=b"], "with it"),
-        (["--config", CURSOR, "--target", "mcp-conform.yaml"], "and --target do not go with it"),
+        (["--config", CURSOR, "--target", "mcp-conform.yaml"], "and --target cannot be used with it"),
         (["--config", CURSOR, "--only", "toolz"], "'toolz'"),
         (["--config", CLAUDE_CODE, "--name", "old", "--only", "toolz"], "'toolz'"),
         (["--server", "x", "--name", "y"], "--name: only the servers of a --config have names"),
-        (["--config", CURSOR, "list"], "--config do not go with list"),
+        (["--config", CURSOR, "list"], "--config cannot be used with list"),
     ],
     ids=lambda value: " ".join(map(str, value[-2:])) if isinstance(value, list) else "",
 )

@@ -126,7 +126,7 @@ def test_reports_are_compared_finding_by_finding(tmp_path: Path) -> None:
     assert worse.stdout.startswith("New\n  violation jsonrpc/version-member (2025-11-25 stdio): ")
     better = conform("diff", bad, good)
     assert better.returncode == 0
-    assert better.stdout.startswith("Mended\n  violation jsonrpc/version-member (2025-11-25 stdio): ")
+    assert better.stdout.startswith("Fixed\n  violation jsonrpc/version-member (2025-11-25 stdio): ")
     same = conform("diff", bad, bad, "--json")
     assert same.returncode == 0
     told = json.loads(same.stdout)

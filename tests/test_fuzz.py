@@ -191,7 +191,7 @@ def test_the_report_counts_frames_by_campaign_and_answer(tmp_path: Path) -> None
     (campaign,) = json.loads((tmp_path / "report.json").read_text())["runs"][0]["campaigns"]
     assert campaign["seed"] == 5
     assert sum(campaign["answers"].values()) == campaign["frames"] == 60
-    assert "--seed 5 draws the same again" in done.stdout
+    assert "--seed 5 generates the same frames again" in done.stdout
     assert f"{campaign['answers']['-32700']} -32700" in done.stdout
 
 

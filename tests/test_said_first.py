@@ -50,7 +50,7 @@ def test_why_nothing_could_be_tested_is_told_before_what_follows_from_it(tmp_pat
 
 
 def test_tools_that_are_left_out_are_named_with_the_reason(tmp_path: Path) -> None:
-    why = "not annotated readOnlyHint; --call-tool NAME has one called, --call-tools all has all"
+    why = "not annotated readOnlyHint; allow one with --call-tool NAME, or all with --call-tools all"
     printed, run = ran(bad("sound"), tmp_path, "--only", "lifecycle/ping")
     assert f"\nTools left out: erase: {why}\n" in printed
     assert run["leftOut"] == {"erase": why}
@@ -62,7 +62,7 @@ def test_tools_that_are_left_out_are_named_with_the_reason(tmp_path: Path) -> No
 def test_of_many_tools_that_are_left_out_few_are_named_to_people_and_all_to_programs(tmp_path: Path) -> None:
     printed, run = ran(bad("ten-thousand-tools"), tmp_path, "--only", "lifecycle/ping", "--call-tools", "none")
     (line,) = [line for line in printed.splitlines() if line.startswith("Tools left out")]
-    assert line.endswith("and 9992 more: --call-tools none; --call-tool NAME has one called")
+    assert line.endswith("and 9992 more: --call-tools none; allow one with --call-tool NAME")
     assert len(run["leftOut"]) == 10_000
 
 

@@ -12,13 +12,13 @@ TOOL = {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"read
 
 def test_a_tool_that_is_not_annotated_as_safe_is_not_called_and_the_reason_says_so() -> None:
     survey = Survey({}, CallPolicy(), tools=({**TOOL, "annotations": {}},))
-    with pytest.raises(Unavailable, match="none is annotated readOnlyHint; name one with --call-tool"):
+    with pytest.raises(Unavailable, match="none is annotated readOnlyHint; allow one with --call-tool"):
         pick("tool-call", survey)
 
 
 def test_where_calls_are_switched_off_the_annotations_are_not_blamed() -> None:
     survey = Survey({}, CallPolicy("none"), tools=(TOOL,))
-    with pytest.raises(Unavailable, match="no tool may be called: --call-tools none; name one with --call-tool"):
+    with pytest.raises(Unavailable, match="no tool may be called: --call-tools none; allow one with --call-tool"):
         pick("tool-call", survey)
 
 

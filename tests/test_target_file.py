@@ -211,7 +211,7 @@ def test_checking_cases_tells_of_each_what_it_judges_or_what_is_wrong(tmp_path: 
         "other.yaml:2: 'case' is not known in the file; allowed are …",
         "notes.yml:1: is not read by --cases: the name of a file of cases ends with .yaml",
         "nowhere.yaml:1: cannot be read: No such file or directory",
-        "2 cases well, 6 problems",
+        "2 cases valid, 6 problems",
     ]
 
 
@@ -219,14 +219,14 @@ def test_checking_cases_that_are_well_is_a_success_and_starts_nothing(tmp_path: 
     written(tmp_path, server=f"sh -c 'echo > {tmp_path / 'started'}'")
     done = conform(tmp_path, "cases", "check", str(OWN_CASES), str(OWN_CASES / "adding.yaml"))
     line = "own/adding/two-and-three: 1 step, judges own/adding/two-and-three\n"
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{line}{line}2 cases well, 0 problems\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{line}{line}2 cases valid, 0 problems\n", "")
     assert not (tmp_path / "started").exists()
 
 
 def test_checking_a_folder_without_cases_says_so(tmp_path: Path) -> None:
     done = conform(tmp_path, "cases", "check", ".")
     assert done.returncode == 2
-    assert done.stdout == ".:1: holds no case: there is no file *.yaml\n0 cases well, 1 problem\n"
+    assert done.stdout == ".:1: holds no case: there is no file *.yaml\n0 cases valid, 1 problem\n"
 
 
 # -- bad input
@@ -323,7 +323,7 @@ def test_explain_lists_the_keys_of_the_target_file(tmp_path: Path) -> None:
     told = conform(tmp_path, "explain", "target-file").stdout
     for key in json.loads((SCHEMAS / "target.json").read_text())["properties"]:
         assert f"\n{key} " in told
-    assert "Options of the command line come before what it says" in told
+    assert "Command-line options override it" in told
 
 
 # -- made-up arguments

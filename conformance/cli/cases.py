@@ -9,18 +9,18 @@ import click
 
 @click.group()
 def cases() -> None:
-    """Look at cases of your own without playing them."""
+    """Check your own cases without running them."""
 
 
 @cases.command()
 @click.argument("paths", metavar="FILE|FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path))
 def check(paths: tuple[Path, ...]) -> None:
-    """Tell what is wrong with cases of your own, and start no server.
+    """Check your own cases, without starting a server.
 
-    FILE|FOLDER: files of cases, or folders of them as --cases DIR takes. Prints a line for each case: what it judges,
-    or file, line and what is wrong there.
+    FILE|FOLDER: files of cases, or folders of them as for --cases DIR. Prints a line for each case: what it tests,
+    or what is wrong with it, with file and line.
 
-    Exit status: 0 all cases are well; 2 something is wrong.
+    Exit status: 0 all cases are valid; 2 something is wrong.
     """
     from conformance.engine.own import check_own
     from conformance.files.yaml_files import FileError
@@ -35,7 +35,7 @@ def check(paths: tuple[Path, ...]) -> None:
             well += 1
             line = f"{each.id}: {_number(len(list(each.plain_steps)), 'step')}, judges {', '.join(each.requirements)}"
         click.echo(visible(shortened(line, 4000)))
-    click.echo(f"{_number(well, 'case')} well, {_number(wrong, 'problem')}")
+    click.echo(f"{_number(well, 'case')} valid, {_number(wrong, 'problem')}")
     click.get_current_context().exit(2 if wrong else 0)
 
 

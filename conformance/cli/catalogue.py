@@ -52,7 +52,7 @@ def list_requirements(as_json: bool, state: str | None, area: str, revision: str
 @click.command()
 @click.argument("requirement", metavar="ID")
 def explain(requirement: str) -> None:
-    """Explain a requirement: its text, where it stands, how it is checked.
+    """Explain a requirement: its text, its source, how it is checked.
 
     ID: for example tools/list-shape, or target-file for the keys of the target file.
     """

@@ -21,16 +21,17 @@ FORMAT = 1
 @click.command()
 @click.argument("old", metavar="OLD", type=click.Path(path_type=Path))
 @click.argument("new", metavar="NEW", type=click.Path(path_type=Path))
-@click.option("--strict", is_flag=True, help="What may break counts as breaking; new warnings fail.")
+@click.option("--strict", is_flag=True, help="Changes that may break fail too, and so do new warnings.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def diff(old: Path, new: Path, strict: bool, as_json: bool) -> None:
     """Compare two snapshots or two JSON reports.
 
     OLD and NEW: what --snapshot FILE, or --json FILE, wrote.
 
-    Snapshots: which changes break clients, and which do not. Reports: which findings are new, mended or unchanged.
+    Snapshots: which changes break clients, and which do not. Reports: which findings are new, fixed or unchanged.
 
-    Exit status: 0 nothing breaks, no new violation; 1 something does, or what OLD tested NEW could not; 2 wrong use.
+    Exit status: 0 nothing breaks, no new violation; 1 something does, or NEW could not test what OLD tested;
+    2 wrong use.
     """
     from conformance.cli.written import read
 
@@ -86,12 +87,13 @@ def _tell_findings(differences: list[Difference], gaps: list[Gap], strict: bool,
         _print_json({"compared": "reports", **rows, "gaps": lacking, "counts": counts, "exit": status})
         return status
     _section("Not comparable", (gap.what for gap in gaps))
-    titles = {"untested": "Not there, but its requirement was not put to the test"}
+    words = {"mended": "fixed"}  # the JSON has the old word
+    titles = {"untested": "Not found, but its requirement was not tested"}
     for state, each in found.items():
         lines = (f"{d.severity} {d.requirement} ({d.run}): {d.message}" for d in each)
-        _section(titles.get(state, state.capitalize()), lines)
+        _section(titles.get(state, words.get(state, state).capitalize()), lines)
     why = ": there is no new violation, but new warnings fail" if warns else ""
-    _end(", ".join(f"{len(each)} {state}" for state, each in found.items()) + ".", status, why)
+    _end(", ".join(f"{len(each)} {words.get(state, state)}" for state, each in found.items()) + ".", status, why)
     return status
 
 

@@ -14,9 +14,9 @@ from conformance.cli.wrong_use import wrong
 def export(folder: Path) -> None:
     """Write requirements, cases and schemas as JSON, for runners in other languages.
 
-    DIR: is made, or must be empty or hold an earlier export, which is replaced. DIR/README.md says what the files mean.
+    DIR: is created, or must be empty or hold an earlier export, which is replaced. DIR/README.md explains the files.
 
-    Exit status: 0 it is written; 2 it is not.
+    Exit status: 0 it was written; 2 it was not.
     """
     from conformance.catalogue.requirements import load
     from conformance.checks.registry import cases

@@ -18,10 +18,13 @@ from conformance.cli.wrong_use import wrong
     "--env",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Environment of the server; the file gets the name only. Repeatable.",
+    help="Environment of the server; only the name goes into the file. Repeatable.",
 )
 @click.option(
-    "--header", multiple=True, metavar="'NAME: VALUE'", help="HTTP header; the file gets the name only. Repeatable."
+    "--header",
+    multiple=True,
+    metavar="'NAME: VALUE'",
+    help="HTTP header; only the name goes into the file. Repeatable.",
 )
 @click.option(
     "--output",
@@ -32,7 +35,7 @@ from conformance.cli.wrong_use import wrong
     help="The file to write.",
 )
 def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], output: Path) -> None:
-    """Survey a server and write a target file for it, with comments; an existing file is left alone."""
+    """Ask a server what it offers and write a target file for it, with comments. An existing file is not changed."""
     from conformance.engine.runner import Runner
     from conformance.engine.supervision import Supervisor
     from conformance.model import UsageError

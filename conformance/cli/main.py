@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-TARGET, CHOICE, CARE, REPORTS = "The server", "What is tested", "Care and patience", "Reports and exit status"
+TARGET, CHOICE, CARE, REPORTS = "The server", "What is tested", "Tools and timeouts", "Reports and exit status"
 FUZZING, OTHER = "Generated frames", "Options"
 
 
@@ -91,15 +91,15 @@ QUICK = _option(
     CHOICE,
     "--quick",
     is_flag=True,
-    help="Only what one session tells at once: for while you work on the server. The whole run finds more.",
+    help="Test only what can be found out in one session, while you work on the server. The whole run finds more.",
 )
 PROFILE = _option(
     CHOICE,
     "--profile",
     multiple=True,
     metavar="NAME",
-    help="Advise on what these clients need: claude, vscode, openai, gemini, cursor; registry: on what "
-    "directories of servers do. Repeatable.",
+    help="Give advice on what these clients need: claude, vscode, openai, gemini, cursor; registry: what "
+    "directories of servers need. Repeatable.",
 )
 FUZZ = _option(
     FUZZING,
@@ -108,7 +108,7 @@ FUZZ = _option(
     metavar="N",
     help="How many frames each campaign generates; 0: none.  [default: 300]",
 )
-VERBOSE = _option(REPORTS, "--verbose", "-v", is_flag=True, help="Show each case as it ends, and all of every finding.")
+VERBOSE = _option(REPORTS, "--verbose", "-v", is_flag=True, help="Show each case as it ends, and each finding in full.")
 
 
 COLLECT = 100_000
@@ -177,16 +177,16 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     "--url",
     default="",
     metavar="URL",
-    help="URL of a server that runs or, with --server, will run; {port} in both stands for a free port.",
+    help="URL of a server that is running or, with --server, is started; {port} in both is a free port.",
 )
 @_option(TARGET, "--env", multiple=True, metavar="NAME=VALUE", help="Add to the server's environment. Repeatable.")
-@_file(TARGET, "--cwd", "Where the server is started.", "DIR")
+@_file(TARGET, "--cwd", "The folder in which the server is started.", "DIR")
 @_option(TARGET, "--header", multiple=True, metavar="'NAME: VALUE'", help="Send with every HTTP request. Repeatable.")
 @_file(
     TARGET,
     "--target",
-    "Target file: what there is to know about the server. Default: mcp-conform.yaml here, or "
-    "[tool.mcp-conform] in pyproject.toml here. Options come before what it says.",
+    "Target file, which describes the server. Default: mcp-conform.yaml, or [tool.mcp-conform] in "
+    "pyproject.toml, in this folder. Command-line options override it.",
 )
 @_option(
     TARGET,
@@ -196,17 +196,17 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     help="Test the servers of an MCP client's configuration, such as .mcp.json, .vscode/mcp.json or "
     "claude_desktop_config.json.",
 )
-@_option(TARGET, "--name", multiple=True, metavar="NAME", help="Of --config, test only this server. Repeatable.")
+@_option(TARGET, "--name", multiple=True, metavar="NAME", help="Test only this server of --config. Repeatable.")
 @REVISION
 @ONLY
 @_option(CHOICE, "--skip", multiple=True, metavar="PATTERN", help="Leave out what matches. Repeatable.")
-@_file(CHOICE, "--cases", "Test the cases of your own in this folder too.", "DIR")
+@_file(CHOICE, "--cases", "Also run your own cases, in this folder.", "DIR")
 @QUICK
 @PROFILE
 @FUZZ
 @_seconds(FUZZING, "--fuzz-time", "How long a campaign may last.  [default: 10]")
-@_option(FUZZING, "--seed", type=int, metavar="NUMBER", help="Other seeds, other frames.  [default: 0]")
-@_file(FUZZING, "--save-cases", "Write what the campaigns found to DIR/found.yaml, as cases that show it again.", "DIR")
+@_option(FUZZING, "--seed", type=int, metavar="NUMBER", help="Which frames are generated.  [default: 0]")
+@_file(FUZZING, "--save-cases", "Write what the campaigns found to DIR/found.yaml, as cases that reproduce it.", "DIR")
 @_option(
     CARE,
     "--call-tools",
@@ -215,19 +215,19 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 )
 @_option(CARE, "--call-tool", multiple=True, metavar="NAME", help="This tool may be called. Repeatable.")
 @_option(CARE, "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many servers run at once.  [default: 6]")
-@_seconds(CARE, "--start-timeout", "How long the start may take.  [default: 30]")
-@_seconds(CARE, "--timeout", "How long an answer may take.  [default: 10]")
-@_seconds(CARE, "--time-limit", "How long the run may take: then it ends, in order.  [default: no limit]")
-@_option(REPORTS, "--strict", is_flag=True, help="Warnings fail too: --fail-on warning.")
+@_seconds(CARE, "--start-timeout", "How long the first answer may take.  [default: 30]")
+@_seconds(CARE, "--timeout", "How long any other answer may take.  [default: 10]")
+@_seconds(CARE, "--time-limit", "How long the run may take: then it stops and reports.  [default: no limit]")
+@_option(REPORTS, "--strict", is_flag=True, help="Warnings fail too, like --fail-on warning.")
 @_option(
     REPORTS,
     "--fail-on",
     type=click.Choice(["violation", "warning", "advice"]),
-    help="The least severity that gives exit status 1.  [default: violation]",
+    help="The lowest severity that fails, with exit status 1.  [default: violation]",
 )
 @_file(REPORTS, "--json", "Write the report as JSON.")
 @_file(REPORTS, "--junit", "Write the report as JUnit XML.")
-@_file(REPORTS, "--trace", "Write every frame as it goes, as JSON lines.")
+@_file(REPORTS, "--trace", "Write every frame as it is sent or received, as JSON lines.")
 @_file(REPORTS, "--snapshot", "Write what the server offers, for mcp-conform diff.")
 @VERBOSE
 @click.option(
@@ -235,26 +235,26 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 )
 @click.pass_context
 def app(context: click.Context, /, **given: Any) -> None:
-    """Test whether an MCP server keeps to the Model Context Protocol.
+    """Test whether an MCP server follows the Model Context Protocol.
 
     mcp-conform --server "python my_server.py"
 
-    Exit status: 0 no violation; 1 violations; 2 wrong use; 3 nothing could be tested, not all of it, a report could
-    not be written, or mcp-conform itself failed.
+    Exit status: 0 no violation; 1 violations; 2 wrong use; 3 nothing, or not everything, could be tested, a report
+    could not be written, or mcp-conform itself failed.
     """
     server, url, config = given["server"], given["url"], given["config"]
     if context.invoked_subcommand is not None:
         if server or url or config:
-            wrong(f"--server, --url and --config do not go with {context.invoked_subcommand}")
+            wrong(f"--server, --url and --config cannot be used with {context.invoked_subcommand}")
         return
     if given["name"] and not config:
         wrong("--name: only the servers of a --config have names")
     if config and given["snapshot"]:
-        wrong("--snapshot is of one server: it does not go with --config")
+        wrong("--snapshot is of one server: it cannot be used with --config")
     if config and any(given[name] for name in ("server", "url", "env", "cwd", "header", "target")):
         wrong(
-            "--config says how its servers are started: --server, --url, --env, --cwd, --header and --target do not "
-            "go with it"
+            "--config says how its servers are started: --server, --url, --env, --cwd, --header and --target cannot "
+            "be used with it"
         )
     from conformance.engine.options import Invocation
     from conformance.model import UsageError

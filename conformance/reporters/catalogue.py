@@ -117,7 +117,7 @@ def target_file_keys() -> str:
     schema = json.loads((SCHEMAS / "target.json").read_text(encoding="utf-8"))
     lines = [
         "mcp-conform.yaml, or the same keys under [tool.mcp-conform] in pyproject.toml. It is read from the working",
-        "directory or from --target FILE. Options of the command line come before what it says.",
+        "directory or from --target FILE. Command-line options override it.",
         "",
     ]
     for key, about in schema["properties"].items():

@@ -38,7 +38,7 @@ class ProgressLine:
             self._done, self._total = 0, event.total
             self._progress.update(self._task, description="testing", total=event.total)
         elif isinstance(event, Confirming):
-            self._begin(f"putting {event.count} failures to the test again, on fresh servers")
+            self._begin(f"testing {event.count} failures again, on fresh servers")
         elif isinstance(event, CaseEnded):
             self._done += 1
             what = f"{event.revision} {event.case.partition('/')[0]}"

@@ -210,7 +210,7 @@ class TerminalReporter:
         found = [(run, finding) for run in report.runs for judged in run.verdicts for finding in judged.flaky]
         if not found:
             return
-        self._line("\nFlaky: it happened, and hardly came back, which fails nobody", "bold")
+        self._line("\nFlaky: it happened, but could not be reproduced reliably; it does not fail the server", "bold")
         for run, finding in found:
             self._line(f"  {finding.requirement}: {visible(shortened(finding.message, 300))} (in {named(run)})")
             for label, line in facts(finding, None if self._verbose else FRAMES):
@@ -222,7 +222,7 @@ class TerminalReporter:
         told = [(run, tally) for run in report.runs for tally in run.tallies]
         if not told:
             return
-        again = f" --seed {told[0][1].seed} draws the same again."
+        again = f" --seed {told[0][1].seed} generates the same frames again."
         self._line(f"\nGenerated frames by campaign and answer.{again}", "bold")
         for run, tally in told:
             answers = ", ".join(f"{number} {answer}" for answer, number in tally.answers.items()) or "none sent"
@@ -331,7 +331,7 @@ def _meaning(report: Report) -> str:
         return "the run was interrupted, so nothing is proven"
     if report.problems:
         return "not every server could be tested"
-    return "mcp-conform itself failed, or nothing was put to the test"
+    return "mcp-conform itself failed, or nothing was tested"
 
 
 def _of_requirements(report: Report, severity: Severity) -> str:

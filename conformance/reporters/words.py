@@ -63,7 +63,7 @@ def frame_line(frame: Frame, limit: int = FRAME_LIMIT) -> str:
 def standing(finding: Finding) -> str:
     """What putting it to the test again has shown."""
     if finding.confirmed is None:
-        return "not put to the test again"
+        return "not tested again"
     shown, tries = finding.tries
     if not finding.confirmed:
         return f"flaky: in {shown} of {tries} tries"

@@ -121,7 +121,7 @@ class Patience:
             if self._waited.seconds > max(MOST, MOST_ANSWERS * full) and not self._over:
                 vain = self._in_vain.seconds
                 self._over = f"waiting for answers took {self._waited.seconds:.0f} s"
-                self._over += f", {vain:.0f} s of them in vain" if vain else ""
+                self._over += f", {vain:.0f} s of them without an answer" if vain else ""
                 self._over += "; a longer --timeout allows more"
 
     def unasked(self) -> None:

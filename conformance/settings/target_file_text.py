@@ -42,7 +42,7 @@ def text_for(given: Given, survey: Survey, mask: Callable[[str], str] = str) -> 
     """The text. `mask` takes secrets out of what the server said; what holds one is left out. Raises Misread."""
     draft = _Draft(mask)
     draft.lines += [
-        "# What mcp-conform is to know about this server. Options of the command line come before what stands here.",
+        "# What mcp-conform needs to know about this server. Command-line options override this file.",
         "# All keys: mcp-conform explain target-file",
     ]
     for name, value in (("server", given.server), ("url", given.url)):
@@ -58,7 +58,7 @@ def text_for(given: Given, survey: Survey, mask: Callable[[str], str] = str) -> 
     draft.prompts(survey)
     draft.templates(survey)
     draft.lines += [
-        "# What the client answers when the server asks; without it something plausible.",
+        "# What the client answers when the server asks. Default: plausible answers.",
         "# answers:",
         "#   sampling: The text that the model says.",
         "#   elicitation: {name: Ada}",
@@ -109,7 +109,7 @@ class _Draft:
             return
         self.lines += [
             "# Tools that may be called, with sample arguments. Those annotated readOnlyHint: true are called anyway;",
-            "# take out the # only where a call does no harm. `outcome: result` (or error) makes that a rule of yours.",
+            "# remove the # only where a call does no harm. `outcome: result` (or error) makes it a rule of your own.",
         ]
         lines: list[str] = []
         kept: dict[str, Json] = {}
@@ -151,7 +151,7 @@ class _Draft:
         found = [t["uriTemplate"] for t in survey.templates if isinstance(t.get("uriTemplate"), str)]
         if found:
             self.lines.append(
-                "# URIs that may be read beside the listed ones, such as some that these templates stand for:"
+                "# URIs that may be read besides the listed ones, such as URIs that match these templates:"
             )
             self.lines += [comment(f"  {self._mask(template)}") for template in found[:MOST]]
             self.lines += ["# resources: []", ""]

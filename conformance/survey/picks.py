@@ -71,7 +71,7 @@ def _swapped_tools(survey: Survey) -> list[Json]:
 
 def _strict_tools(survey: Survey) -> list[Json]:
     found = [{"name": tool.get("name"), "arguments": {}} for tool in _may_be_called(survey) if _required(tool)]
-    return _some(found, "no tool that may be called has a required argument; name one with --call-tool")
+    return _some(found, "no tool that may be called has a required argument; allow one with --call-tool")
 
 
 def _tools_with_required(survey: Survey) -> list[Json]:
@@ -80,7 +80,7 @@ def _tools_with_required(survey: Survey) -> list[Json]:
         for tool in _may_be_called(survey)
         if _required(tool)
     ]
-    return _some(found, "no tool that may be called has a required argument; name one with --call-tool")
+    return _some(found, "no tool that may be called has a required argument; allow one with --call-tool")
 
 
 def _have_defaults(tool: Json) -> bool:
@@ -92,7 +92,7 @@ def _have_defaults(tool: Json) -> bool:
 
 
 def _task_calls(survey: Survey) -> list[Json]:
-    return _calls_of(survey, survey.task_tools, "no tool that may be called runs as a task; name one with --call-tool")
+    return _calls_of(survey, survey.task_tools, "no tool that may be called runs as a task; allow one with --call-tool")
 
 
 def _task_only_calls(survey: Survey) -> list[Json]:

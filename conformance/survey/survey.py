@@ -62,14 +62,14 @@ class CallPolicy:
     def reason(self) -> str:
         """Why a tool that is not allowed is left out, and what would have it called."""
         if self.mode == "none":
-            return "--call-tools none; --call-tool NAME has one called"
-        return "not annotated readOnlyHint; --call-tool NAME has one called, --call-tools all has all"
+            return "--call-tools none; allow one with --call-tool NAME"
+        return "not annotated readOnlyHint; allow one with --call-tool NAME, or all with --call-tools all"
 
     @property
     def forbids(self) -> str:
         """Where no listed tool may be called: why, and what would let one be."""
         why = "--call-tools none" if self.mode == "none" else "none is annotated readOnlyHint"
-        return f"no tool may be called: {why}; name one with --call-tool"
+        return f"no tool may be called: {why}; allow one with --call-tool"
 
 
 @dataclass(frozen=True, slots=True)
