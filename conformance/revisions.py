@@ -115,7 +115,7 @@ def named_version(version: str) -> str:
     remarks: dict[Standing, str] = {
         "known": "",
         "later": ", which mcp-conform does not know",
-        "unpublished": ", which is no published revision of the specification",
+        "unpublished": ", which is not a published revision of the specification",
         "impossible": ", which does not exist",
     }
     return f"version {version}{remarks[standing(version)]}"

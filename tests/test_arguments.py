@@ -47,7 +47,7 @@ def test_arguments_are_made_up_the_smallest_first(schema: Any, expected: list[An
 @pytest.mark.parametrize(
     ("schema", "why"),
     [
-        (True, "its inputSchema is no object"),
+        (True, "its inputSchema is not an object"),
         (obj(["u"], u={"type": "string", "format": "uri"}), "a required argument is an address"),
         (obj(["p"], p={"type": "string", "pattern": r"\p{L}+"}), r"a required string must match"),
         (obj(["r"], r={"$ref": "#/$defs/none"}), "refers to #/\\$defs/none"),

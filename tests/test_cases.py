@@ -301,9 +301,9 @@ def test_the_cases_of_the_suite_are_well_formed() -> None:
         ),
         ("            response: {error: {code: {$type: integer}}}\n", "", 9, "exactly one of response, answered"),
         ("response: {error: {code: {$type: integer}}}", "alive: 1", 10, "expect.0.alive: True was expected"),
-        ("$type: integer", "$type: int", 10, '"int" is no JSON type'),
-        ("$type: integer", "$typ: integer", 10, "$typ is no word of the language"),
-        ("$type: integer", "$matches: '('", 10, "is no regular expression"),
+        ("$type: integer", "$type: int", 10, '"int" is not a JSON type'),
+        ("$type: integer", "$typ: integer", 10, "$typ is not a word of the language"),
+        ("$type: integer", "$matches: '('", 10, "is not a regular expression"),
         ("$type: integer", "$saved: x", 10, "nothing was saved as 'x' before"),
         (
             "            response:",

@@ -29,7 +29,7 @@ def test_without_a_target_usage_is_shown() -> None:
     ("arguments", "words"),
     [
         (["--server", 'a "b'], "cannot be split into words"),
-        (["--url", "ftp://x"], "'ftp://x' is no http or https URL"),
+        (["--url", "ftp://x"], "'ftp://x' is not an http or https URL"),
         (["--url", "http://127.0.0.1:{port}/"], "only together with a server to start"),
         (["--server", "x", "--header", "A: b"], "only a server at a --url gets headers"),
         (["--server", "x", "--env", "A"], "'A' is not of the form NAME=VALUE"),

@@ -252,7 +252,7 @@ def test_servers_of_a_project_are_started_in_the_project(tmp_path: Path) -> None
         ({"command": "python", "env": {"PATH": "/nonexistent"}}, "the command 'python' was not found"),
         ({"command": "python", "args": ["${REFERENCE_UNSET}"]}, "environment variable REFERENCE_UNSET is not set"),
         ({"command": "python", "env": {"A": "${command:pick}"}}, "the variable ${command:pick} is not known here"),
-        ({"url": "ws://127.0.0.1/mcp"}, "'ws://127.0.0.1/mcp' is no http or https URL"),
+        ({"url": "ws://127.0.0.1/mcp"}, "'ws://127.0.0.1/mcp' is not an http or https URL"),
         ({"type": "sse", "url": "http://127.0.0.1:1/sse"}, "the old HTTP+SSE transport"),
     ],
     ids=lambda value: json.dumps(value) if isinstance(value, dict) else "",

@@ -146,7 +146,7 @@ def test_an_export_does_not_go_into_a_folder_that_holds_something_else(tmp_path:
 def test_an_export_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = conform("export", str(tmp_path / "file"))
-    assert (done.returncode, done.stderr) == (2, f"mcp-conform: {tmp_path / 'file'} is no folder\n")
+    assert (done.returncode, done.stderr) == (2, f"mcp-conform: {tmp_path / 'file'} is not a folder\n")
     done = conform("export", str(tmp_path / "file" / "within"))
     assert done.returncode == 2
     assert "cannot be written: Not a directory" in done.stderr

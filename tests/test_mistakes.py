@@ -180,8 +180,8 @@ def test_the_rows_name_requirements_that_there_are() -> None:
     assert {identifier for row in table() for identifier in row.requirements} <= set(load())
 
 
-LINE = "stdout carries something that is no message"
-BROKEN = "a line on stdout looks like a message but is no JSON"
+LINE = "stdout carries something that is not a message"
+BROKEN = "a line on stdout looks like a message but is not JSON"
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ mistakes:
 @pytest.mark.parametrize(
     ("when", "said"),
     [
-        ("{heard: '(ab'}", "4: heard is no regular expression"),
+        ("{heard: '(ab'}", "4: heard is not a regular expression"),
         ("{bytes: ab}", "4: 'bytes' is not known in mistakes.0.when"),
         ("{problem: ab}", "4: mistakes.0.when"),
         ("{}", "4: mistakes.0.when"),

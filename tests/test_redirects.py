@@ -246,14 +246,14 @@ def test_a_second_redirect_is_told_and_not_followed(
 
 
 HOSTILE = {
-    "a file": ("file:///etc/passwd", "which is no http or https URL"),
-    "ftp": ("ftp://127.0.0.1/mcp", "which is no http or https URL"),
+    "a file": ("file:///etc/passwd", "which is not an http or https URL"),
+    "ftp": ("ftp://127.0.0.1/mcp", "which is not an http or https URL"),
     "the target as user": ("http://127.0.0.1@127.0.0.2:{port}/", "another origin"),
     "target and port as user": ("http://127.0.0.1:{port}@127.0.0.2:{port}/", "another origin"),
     "no scheme": ("//127.0.0.2:{port}/", "another origin"),
-    "control characters": ("http://127.0.0.2:{port}/\x1b[2J\x07", "what is no URL: 'http://127.0.0.2"),
+    "control characters": ("http://127.0.0.2:{port}/\x1b[2J\x07", "something that is not a URL: 'http://127.0.0.2"),
     "no port": ("http://127.0.0.1:99999999/", "another origin"),
-    "no host": ("http://[::1/", "what is no URL"),
+    "no host": ("http://[::1/", "something that is not a URL"),
 }
 
 

@@ -74,7 +74,7 @@ def test_tools_beyond_those_that_are_called_are_told_too(tmp_path: Path) -> None
 
 def test_tools_without_arguments_are_told_with_what_is_lacking(tmp_path: Path) -> None:
     printed, _ = ran(f"{SERVER} --fault input-schema-null", tmp_path, "--only", "lifecycle/ping", "--call-tools", "all")
-    assert "no arguments can be made up: its inputSchema is no object; give some in the target file\n" in printed
+    assert "no arguments can be made up: its inputSchema is not an object; give some in the target file\n" in printed
 
 
 def test_where_only_warnings_fail_every_view_says_so(tmp_path: Path) -> None:

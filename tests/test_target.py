@@ -191,8 +191,8 @@ def test_a_command_that_cannot_be_started_is_refused_with_a_url_too() -> None:
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("ftp://127.0.0.1/mcp", "is no http or https URL"),
-        ("127.0.0.1:8000", "is no http or https URL"),
+        ("ftp://127.0.0.1/mcp", "is not an http or https URL"),
+        ("127.0.0.1:8000", "is not an http or https URL"),
         ("http://127.0.0.1:port/mcp", "has no valid port"),
         ("http://no-such-host.invalid/mcp", "cannot connect to no-such-host.invalid:80: "),
     ],

@@ -238,7 +238,7 @@ def test_checking_a_folder_without_cases_says_so(tmp_path: Path) -> None:
         ("serve: x\n", "mcp-conform.yaml:1: 'serve' is not known in the file; allowed are server, url, env"),
         ("server: x\ntimeout: soon\n", "mcp-conform.yaml:2: timeout: 'soon' is not of type 'number'"),
         ("server: x\njobs: 0\n", "mcp-conform.yaml:2: jobs: 0 is less than the minimum of 1"),
-        ("- server\n", "mcp-conform.yaml:1: is no target file: it must hold keys such as server, not a list"),
+        ("- server\n", "mcp-conform.yaml:1: is not a target file: it must hold keys such as server, not a list"),
         ("server: [x\n", "mcp-conform.yaml:2: is not valid YAML"),
         ("server: x\nenv: {A: $NO_SUCH_VARIABLE}\n", "mcp-conform.yaml:2: the environment variable NO_SUCH_VARIABLE"),
         ("server: x\nseverity: {tools/list: advice}\n", "mcp-conform.yaml:2: there is no requirement 'tools/list'"),

@@ -105,7 +105,7 @@ COUNTEROFFERED = "versioning/unsupported-version-counteroffered"
     [
         ("2025-6-18", 1, {COUNTEROFFERED: "violation"}, "which does not exist"),
         ("1.0", 1, {COUNTEROFFERED: "violation"}, "which does not exist"),
-        ("2024-10-07", 3, {COUNTEROFFERED: "warning"}, "which is no published revision"),
+        ("2024-10-07", 3, {COUNTEROFFERED: "warning"}, "which is not a published revision"),
         ("2031-01-01", 3, {}, "which mcp-conform does not know"),
     ],
 )
@@ -186,7 +186,9 @@ IDS = ("--revision", "2025-11-25", "--fuzz", "0", "--only", "jsonrpc/ids", "--on
 def test_what_happened_once_is_flaky_and_fails_nobody(tmp_path: Path) -> None:
     said = run(tmp_path, "once-only", *IDS)
     assert (said.status, said.severities) == (0, {}), said.printed
-    assert said.reason("jsonrpc/error-code-integer").startswith("flaky, in 1 of 7 tries: an error code is no integer")
+    assert said.reason("jsonrpc/error-code-integer").startswith(
+        "flaky, in 1 of 7 tries: an error code is not an integer"
+    )
     assert "flaky: in 1 of 7 tries" in said.printed
     assert '"code": "once"' in said.printed
 

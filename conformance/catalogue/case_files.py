@@ -53,7 +53,7 @@ def load_cases(
     FileError, also if there is no case.
     """
     if not folder.is_dir():
-        raise FileError(folder, 1, "is no folder" if folder.exists() else "there is no such folder")
+        raise FileError(folder, 1, "is not a folder" if folder.exists() else "there is no such folder")
     known = Known(requirements, picks, probes, own, watched)
     found = [case for path in sorted(folder.glob("*.yaml")) for case in _File(path, known).cases()]
     if not found:

@@ -56,7 +56,7 @@ def table(path: Path = TABLE) -> tuple[Mistake, ...]:
                 looks[name] = re.compile(text)
             except re.error as error:
                 where = line_of(lines, (*place, "when", name))
-                raise FileError(path, where, f"{name} is no regular expression: {error}") from None
+                raise FileError(path, where, f"{name} is not a regular expression: {error}") from None
         case = looks.pop("case").pattern if "case" in looks else ""
         if any(row["id"] == known.id for known in rows):
             raise FileError(path, line_of(lines, (*place, "id")), f"the id {row['id']!r} stands twice")

@@ -339,7 +339,7 @@ def _flaws(pattern: Json, place: Place) -> Iterator[Flaw]:
             elif name in _WORDS:
                 yield from _WORDS[name].flaws(member, here)
             elif name.startswith("$"):
-                yield Flaw(here, f"{name} is no word of the language; there are {', '.join(_WORDS)}")
+                yield Flaw(here, f"{name} is not a word of the language; the words are {', '.join(_WORDS)}")
             else:
                 word = next(other for other in pattern if other.startswith("$"))
                 yield Flaw(here, f"the member {name!r} cannot stand beside {word}")
@@ -348,7 +348,7 @@ def _flaws(pattern: Json, place: Place) -> Iterator[Flaw]:
 def _flaws_of_type(names: Json, place: Place) -> Iterator[Flaw]:
     for name in names if isinstance(names, list) and names else [names]:
         if name not in _TYPE_NAMES:
-            yield Flaw(place, f"{shorten(name)} is no JSON type; there are {', '.join(_TYPE_NAMES)}")
+            yield Flaw(place, f"{shorten(name)} is not a JSON type; there are {', '.join(_TYPE_NAMES)}")
 
 
 def _flaws_of_any(patterns: Json, place: Place) -> Iterator[Flaw]:
@@ -370,7 +370,7 @@ def _flaws_of_regex(regex: Json, place: Place) -> Iterator[Flaw]:
     try:
         re.compile(regex)
     except re.error as error:
-        yield Flaw(place, f"is no regular expression: {error}")
+        yield Flaw(place, f"is not a regular expression: {error}")
 
 
 def _flaws_of_schema(schema: Json, place: Place) -> Iterator[Flaw]:
@@ -385,7 +385,7 @@ def _flaws_of_schema(schema: Json, place: Place) -> Iterator[Flaw]:
     try:
         validator_for(schema, retriever=fetch)
     except (ValidationError, ValueError) as error:
-        yield Flaw(place, f"is no JSON Schema that can be used: {str(error).splitlines()[0]}")
+        yield Flaw(place, f"is not a JSON Schema that can be used: {str(error).splitlines()[0]}")
 
 
 def _flaws_of_name(name: Json, place: Place) -> Iterator[Flaw]:

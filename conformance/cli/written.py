@@ -68,7 +68,7 @@ def read(path: Path) -> tuple[str, Json]:
         wrong(f"{path} is nested too deep")
     kind = next((kind for kind in VERSIONS if isinstance(data, dict) and kind in data), None)
     if kind is None:
-        wrong(f"{path} is no snapshot (--snapshot FILE) and no report (--json FILE) of mcp-conform")
+        wrong(f"{path} is neither a snapshot (--snapshot FILE) nor a report (--json FILE) of mcp-conform")
     version = data[kind]
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSIONS[kind]:
         wrong(f"{path} is a {kind} of version {version}; this mcp-conform reads version {VERSIONS[kind]}: update it")
@@ -82,7 +82,7 @@ def read(path: Path) -> tuple[str, Json]:
 
 
 def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON value")
+    raise ValueError(f"{word} is not a JSON value")
 
 
 def _check(path: Path, kind: str, data: Json) -> None:
@@ -94,7 +94,7 @@ def _check(path: Path, kind: str, data: Json) -> None:
     problem = next(iter(Draft202012Validator(schema).iter_errors(data)), None)
     if problem is not None:
         place = "".join(f"/{step}" for step in problem.instance_path)
-        wrong(f"{path}: is no valid {kind}: at {place or 'its top'}: {problem.message[:300]}")
+        wrong(f"{path}: is not a valid {kind}: at {place or 'its top'}: {problem.message[:300]}")
 
 
 def _depth(data: Json) -> int:

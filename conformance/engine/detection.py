@@ -140,7 +140,7 @@ def _modern_without_version(stage: Stage, call: Call) -> bool:
         return False  # one that names only versions of the other era says that it is of that era
     stage.ledger.broke(
         LISTS_VERSION,
-        "supportedVersions lacks the version under which it was sent",
+        "supportedVersions does not list the version under which it was sent",
         expected=f"a list with {stage.session.revision.date}",
         actual=shorten(versions),
         frames=call.proof,

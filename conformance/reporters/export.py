@@ -69,7 +69,7 @@ def _earlier(folder: Path) -> set[str]:
     if not folder.exists():
         return set()
     if not folder.is_dir():
-        raise Occupied(f"{folder} is no folder")
+        raise Occupied(f"{folder} is not a folder")
     if not any(folder.iterdir()):
         return set()
     try:

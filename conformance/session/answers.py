@@ -59,7 +59,7 @@ class Answers:
         if not self._revision.asks_in_requests:
             return None
         if not isinstance(method, str):
-            return {"error": {"code": INVALID_REQUEST, "message": "The method is no string"}}
+            return {"error": {"code": INVALID_REQUEST, "message": "The method is not a string"}}
         if method in self.held:
             return None
         if method == "ping":

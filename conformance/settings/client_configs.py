@@ -123,7 +123,7 @@ class _Reading:
         if target.command:
             return ConfiguredServer(name, target, why_not_runnable(target))
         if not target.url.startswith(("http://", "https://")):
-            return ConfiguredServer(name, target, f"{target.url!r} is no http or https URL")
+            return ConfiguredServer(name, target, f"{target.url!r} is not an http or https URL")
         if kind == "http" and not any(key in entry for key in TRANSPORT_KEYS) and _path(target.url).endswith("/sse"):
             self.notes.append(f"{name}: its URL ends with /sse; tested over Streamable HTTP, as its type is not given")
         return ConfiguredServer(name, target)

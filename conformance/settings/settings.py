@@ -135,7 +135,7 @@ def _target(said: Words, file: TargetFile) -> Target:
         command, url, where_url = _command_of(file), file.settings.get("url", ""), file.where("url")
         cwd = cwd or file.folder("cwd") or (file.path.parent if command and file is not NOTHING else None)
     if url and not url.startswith(("http://", "https://")):
-        raise UsageError(f"{where_url}: {_told(Target(url=url), repr(url))} is no http or https URL")
+        raise UsageError(f"{where_url}: {_told(Target(url=url), repr(url))} is not an http or https URL")
     if "{port}" in url and not command:
         raise UsageError(f"{where_url}: {{port}} stands for a free port only together with a server to start")
     if headers and not url and said.headers:

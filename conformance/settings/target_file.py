@@ -92,7 +92,7 @@ def read(path: Path) -> TargetFile:
         return _from_toml(path)
     data, lines = load(path)
     if not isinstance(data, dict):
-        raise FileError(path, 1, f"is no target file: it must hold keys such as server, not {_kind(data)}")
+        raise FileError(path, 1, f"is not a target file: it must hold keys such as server, not {_kind(data)}")
     _check(path, data, lines)
     return TargetFile(path, data, lines)
 
@@ -119,7 +119,7 @@ def _from_toml(path: Path) -> TargetFile:
         raise FileError(path, int(line[1]) if line else 1, f"is not valid TOML: {error}") from None
     data = document.get("tool", {}).get(TABLE)
     if not isinstance(data, dict):
-        raise FileError(path, 1, f"is no target file: it has no table [tool.{TABLE}]")
+        raise FileError(path, 1, f"is not a target file: it has no table [tool.{TABLE}]")
     lines = _toml_lines(text)
     _check(path, data, lines)
     return TargetFile(path, data, lines)

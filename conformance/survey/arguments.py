@@ -46,7 +46,7 @@ def candidates(schema: Json) -> Iterator[dict[str, Json]]:
     At least one; raises Unfillable instead.
     """
     if not isinstance(schema, dict):
-        raise Unfillable("its inputSchema is no object")
+        raise Unfillable("its inputSchema is not an object")
     made, why = _made(json.dumps(schema))
     if not made:
         raise Unfillable(why)

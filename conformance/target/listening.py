@@ -188,7 +188,7 @@ def _proxy(url: str, host: str) -> str:
 def _address(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise StartError(f"{url!r} is no http or https URL")
+        raise StartError(f"{url!r} is not an http or https URL")
     try:
         port = parts.port
     except ValueError:

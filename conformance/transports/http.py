@@ -388,7 +388,7 @@ def _client_for(url: str, headers: Mapping[str, str], limits: Limits) -> tuple[U
         del client.headers["accept"]
         client.headers.update({"Accept-Encoding": "identity", "User-Agent": "mcp-conform", **headers})
     except httpx2.InvalidURL as error:
-        raise StartError(f"{url!r} is no URL: {error}") from None
+        raise StartError(f"{url!r} is not a URL: {error}") from None
     except (OSError, ValueError, ImportError) as error:
         # A proxy that cannot be, certificates that are not there.
         raise StartError(f"the HTTP client cannot be set up as the environment says: {error}") from None

@@ -53,10 +53,10 @@ def onward(asked: URL, status: int, location: str, *, followed: bool) -> tuple[U
     try:
         leads = asked.join(location)
     except (httpx2.InvalidURL, ValueError):  # urljoin has errors of its own
-        return None, f"the server redirects to what is no URL: {location[:MAX_SHOWN]!a}"
+        return None, f"the server redirects to something that is not a URL: {location[:MAX_SHOWN]!a}"
     to = f"the server redirects to {plain(leads)}"
     if leads.scheme not in PORTS or not leads.raw_host:
-        return None, f"{to}, which is no http or https URL"
+        return None, f"{to}, which is not an http or https URL"
     if origin(leads) != origin(asked):
         why = "which is another origin: not followed, since it would get the credentials"
         return None, f"{to}, {why}; {ADVICE}"

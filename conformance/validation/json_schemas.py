@@ -112,7 +112,7 @@ def judge(schema: Json, validator: str = "") -> Judge:
     seen = _look(text)
     known = _known(text, seen, validator)
     if known is None and (wrong := invalid(schema, validator or _dialect_of(schema))) is not None:
-        raise Unusable(f"it is no valid JSON Schema: {wrong.message[:200]}")
+        raise Unusable(f"it is not a valid JSON Schema: {wrong.message[:200]}")
 
     def admits(value: Json) -> bool:
         _refuse_work(seen, value)
@@ -141,7 +141,7 @@ def misfit(schema: Json, value: Json, validator: str = "") -> Misfit | None:
     kind = validator or _dialect_of(schema)
     wrong = invalid(schema, kind)
     if wrong is not None:
-        raise Unusable(f"it is no valid JSON Schema: {wrong.message[:200]}")
+        raise Unusable(f"it is not a valid JSON Schema: {wrong.message[:200]}")
     if _key(text) in _given_up:
         raise Unusable("its validation took too long before")
     if '"patternProperties"' in text and '"unevaluated' in text:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NO_ANSWER = "(?i)(no|not|never|without an|un) ?answer|did not return"
 GONE = "(?i)exited with code 9"
-HANGS = r"(?s)the server answers nothing any more.*what was sent: .*frame +[\d.]+ s → "
+HANGS = r"(?s)the server stops answering.*what was sent: .*frame +[\d.]+ s → "
 KINDS = (
     "ping",
     "tools/list",

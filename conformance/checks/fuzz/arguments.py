@@ -159,7 +159,7 @@ class ToolArguments:
         except CANNOT:
             made = None
         if made is None or not isinstance(made[0], dict):
-            return tool.good, ""  # arguments that are no object break the schema of tools/call
+            return tool.good, ""  # arguments that are not an object break the schema of tools/call
         return made[0], f"tool {tool.listed['name']!r}, {made[1]}"
 
     def admits(self, example: Example) -> bool:

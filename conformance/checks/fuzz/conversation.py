@@ -112,7 +112,7 @@ class Conversation:
         if any(call.method in MAY_TAKE_LONG for call in open_calls):
             return ""
         if reply.fate == HUNG:
-            message = "after legal messages the server answers nothing any more"
+            message = "after legal messages the server stops answering"
             return Breach(ONCE, message, "a response", reply.why, reply.frames, ceiling, {"alive": True})
         if reply.strays and not (extreme and all(_unread(stray) for stray in reply.strays)):
             # What its parser does not take a server may refuse as JSON-RPC says.

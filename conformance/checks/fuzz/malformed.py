@@ -232,7 +232,7 @@ class Malformed:
     def _fate(self, reply: Reply) -> Breach:
         what = {
             DIED: f"a {self._frame} that is not JSON ends the server",
-            HUNG: f"after a {self._frame} that is not JSON the server answers nothing any more",
+            HUNG: f"after a {self._frame} that is not JSON the server stops answering",
             SWALLOWED: f"a {self._frame} that is not JSON swallows the message after it",
         }[reply.fate if reply.fate in (DIED, HUNG) else SWALLOWED]
         expected = "silence or error -32700, and the server lives on"

@@ -90,9 +90,9 @@ class Partner:
         """Why generated frames would tell nothing about this target, "" if they would."""
         self.session.hear_out()
         if self.session.patience.confused:
-            return "answers have ids that no request has, so that which frame they answer cannot be told"
+            return "answers have ids that no request has, so it is unclear which frame they answer"
         if self.session.deaf and self.session.alive:
-            return "the server answers no ordinary request any more"
+            return "the server no longer answers ordinary requests"
         return ""
 
     def close(self) -> None:

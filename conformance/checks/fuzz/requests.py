@@ -1,4 +1,4 @@
-"""JSON that is no request, and requests for methods that do not exist."""
+"""JSON that is not a request, and requests for methods that do not exist."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class InvalidRequests:
             return self._judge_number(example, reply)
         if example.kind == "id of a wrong type" and "null" in example.wrong and not reply.succeeded:
             return INVALID  # JSON-RPC allows such an id, MCP does not
-        # A decoder with types makes of a method that is no string, or missing, the method "", which does not exist.
+        # A decoder with types makes of a method that is not a string, or missing, the method "", which does not exist.
         also = {
             "params of a wrong type": INVALID_PARAMS,
             "method of a wrong type": METHOD_NOT_FOUND,
@@ -133,9 +133,9 @@ class InvalidRequests:
         )
 
     def _fate(self, example: Example, reply: Reply) -> Breach:
-        what = "an array" if example.kind == "array" else "JSON that is no request"
+        what = "an array" if example.kind == "array" else "JSON that is not a request"
         message = {DIED: f"{what} ends the server", SWALLOWED: f"{what} swallows the message after it"}.get(
-            reply.fate, f"after {what} the server answers nothing any more"
+            reply.fate, f"after {what} the server stops answering"
         )
         return Breach(
             INVALID,
@@ -151,7 +151,7 @@ class InvalidRequests:
     def _wrong(self, reply: Reply, actual: str, ceiling: Severity) -> Breach:
         return Breach(
             INVALID,
-            "a frame that is no request is answered otherwise",
+            "a frame that is not a request gets another answer",
             "error -32600",
             actual,
             reply.proof,

@@ -210,7 +210,7 @@ class Asking(Watcher):
 
     def _url(self, frame: Frame, url: str) -> None:
         if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+", url):
-            self._broke(URL, "the url of an elicitation is no absolute URL", "scheme and host", url, frame)
+            self._broke(URL, "the url of an elicitation is not an absolute URL", "scheme and host", url, frame)
             return
         self.ledger.held(URL)
         if url.lower().startswith("https:") or _LOCAL.match(url):

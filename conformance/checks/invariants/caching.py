@@ -55,7 +55,7 @@ class Caching(Watcher):
         if "ttlMs" in result:
             ttl = result["ttlMs"]
             whole = is_integer(ttl)
-            self._say(INTEGER, whole, "ttlMs is no integer", "a whole number of milliseconds", ttl, proof)
+            self._say(INTEGER, whole, "ttlMs is not an integer", "a whole number of milliseconds", ttl, proof)
             if is_number(ttl):
                 self._say(NON_NEGATIVE, ttl >= 0, "ttlMs is negative", "0 or more", ttl, proof)
         if "cacheScope" in result:

@@ -191,7 +191,7 @@ class Capability(Watcher):
             return
         self.ledger.broke(
             SUBSCRIBED,
-            "an update is sent for a resource that was not subscribed",
+            "an update is sent for a resource that the client did not subscribe to",
             expected="updates of subscribed resources only",
             actual=f"{shorten(uri)}; subscribed: {', '.join(self._subscribed) or 'nothing'}",
             frames=(*list(self._subscribed.values())[:1], frame),

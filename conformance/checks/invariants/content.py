@@ -161,7 +161,7 @@ class Content(Watcher):
             what, ceiling = fault
             self.breach(requirement, f"the data of a block {what}", "standard base64", block["data"], proof, ceiling)
         elif not _MIME.fullmatch(block["mimeType"]):
-            what = "the mimeType of a block is no media type"
+            what = "the mimeType of a block is not a media type"
             self.breach(requirement, what, "type/subtype", block["mimeType"], proof, None)
         else:
             self.ledger.held(requirement)
@@ -196,7 +196,7 @@ class Content(Watcher):
     def _annotations(self, annotations: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         modified = annotations.get("lastModified")
         if isinstance(modified, str) and not _DAY.fullmatch(modified):
-            what = "lastModified is no ISO 8601 time"
+            what = "lastModified is not an ISO 8601 time"
             self.breach(ANNOTATIONS, what, "like 2025-01-12T15:00:58Z", modified, proof, Severity.WARNING)
         else:
             self.ledger.held(ANNOTATIONS)

@@ -114,10 +114,12 @@ class Envelope(Watcher):
     def _asked(self, frame: Frame, message: dict[str, Any]) -> None:
         method, identifier = message["method"], message.get("id")
         if not isinstance(method, str):
-            self._broke(VALID, "the method of a message is no string", "a string", shorten(method), frame)
+            self._broke(VALID, "the method of a message is not a string", "a string", shorten(method), frame)
             return
         if "params" in message and not isinstance(message["params"], dict):
-            self._broke(VALID, "the params of a message are no object", "an object", shorten(message["params"]), frame)
+            self._broke(
+                VALID, "the params of a message are not an object", "an object", shorten(message["params"]), frame
+            )
         else:
             self.ledger.held(VALID)
         if "result" in message or "error" in message:
@@ -232,7 +234,8 @@ class Envelope(Watcher):
         held, broke = self.ledger.held, partial(self.ledger.broke, ceiling=self.softened())
         if "result" in message and "error" in message:
             nulled = next((name for name in ("error", "result") if message[name] is None), "")
-            what = f'a response has "{nulled}": null beside the other' if nulled else "a response has result and error"
+            both = "a response has result and error"
+            what = f'{both}, of which "{nulled}" is null' if nulled else both
             broke(XOR, what, expected="exactly one of result and error", actual=shorten(message), frames=proof)
             if nulled != "error":
                 return
@@ -245,7 +248,7 @@ class Envelope(Watcher):
             else:
                 broke(
                     OBJECT,
-                    "a result is no object",
+                    "a result is not an object",
                     expected="an object",
                     actual=shorten(message.get("result")),
                     frames=proof,
@@ -254,13 +257,10 @@ class Envelope(Watcher):
         self._error(message["error"], proof)
 
     def _error(self, error: Json, proof: tuple[Frame | None, Frame]) -> None:
-        lacking = (
-            ["code", "message"]
-            if not isinstance(error, dict)
-            else [name for name in ("code", "message") if name not in error]
-        )
+        lacking = [name for name in ("code", "message") if not isinstance(error, dict) or name not in error]
         if lacking or not isinstance(error["message"], str):
-            what = f"an error lacks {' and '.join(lacking)}" if lacking else "the message of an error is no string"
+            absent = f"an error has no {' and no '.join(lacking)}"
+            what = absent if lacking else "the message of an error is not a string"
             self.ledger.broke(
                 MEMBERS,
                 what,
@@ -279,7 +279,7 @@ class Envelope(Watcher):
         else:
             self.ledger.broke(
                 CODE,
-                "an error code is no integer",
+                "an error code is not an integer",
                 expected="an integer",
                 actual=shorten(error["code"]),
                 frames=proof,

@@ -87,7 +87,7 @@ class Listing(Watcher):
     def _template(self, template: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         uri = template.get("uriTemplate")
         if isinstance(uri, str):
-            self._say(TEMPLATE, is_template(uri), "a uriTemplate is no RFC 6570 template", uri, proof)
+            self._say(TEMPLATE, is_template(uri), "a uriTemplate is not an RFC 6570 template", uri, proof)
 
     def _contents(self, contents: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         blob = contents.get("blob")

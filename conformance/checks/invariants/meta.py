@@ -47,7 +47,7 @@ class Meta(Watcher):
     def _key(self, key: str, value: Json, proof: tuple[Frame, ...]) -> None:
         parts = _KEY.fullmatch(key)
         if parts is None:
-            what = "a key of _meta is no optional prefix/ and a name"
+            what = "a key of _meta is not a name with an optional prefix/"
             self.breach(FORMAT, what, "a name that begins and ends alphanumerically", key, proof, None)
             return
         self.ledger.held(FORMAT)

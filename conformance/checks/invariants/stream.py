@@ -56,7 +56,7 @@ class Stream(Watcher):
         elif frame.channel == "sse":
             self.ledger.broke(
                 SSE,
-                "the data of an SSE event is no JSON",
+                "the data of an SSE event is not JSON",
                 expected="one JSON-RPC message",
                 actual=shown(frame),
                 frames=(call.sent if call else None, frame),
@@ -164,11 +164,11 @@ class Stream(Watcher):
         for frame in series:
             framed = _CONTENT_LENGTH.match(frame.data)
             self._framed = self._framed or bool(framed)
-            what = "stdout carries something that is no message"
+            what = "stdout carries something that is not a message"
             if framed:
                 what = "messages are framed with Content-Length headers, as in the Language Server Protocol"
             elif frame.data.lstrip()[:1] == b"{":
-                what = "a line on stdout looks like a message but is no JSON"
+                what = "a line on stdout looks like a message but is not JSON"
             self.ledger.broke(
                 STDOUT, what, expected="nothing but messages, one a line", actual=shown(frame), frames=(frame,)
             )
@@ -177,7 +177,7 @@ class Stream(Watcher):
         # A bare value is JSON but no message: for the author it is a stray print, not a wrong message.
         self.ledger.broke(
             STDOUT,
-            "stdout carries a JSON value that is no message",
+            "stdout carries a JSON value that is not a message",
             expected="nothing but messages, one a line",
             actual=shown(frame),
             frames=(frame,),

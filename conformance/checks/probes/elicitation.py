@@ -15,7 +15,7 @@ from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
 
 CREATE = "elicitation/create"
-NOBODY = "no tool that was called asks the client for input of the user; name one with --call-tool"
+NOBODY = "no tool that was called asks the client for input of the user; allow one with --call-tool"
 UNHELPFUL: dict[str, Response] = {
     "decline": {"result": {"action": "decline"}},
     "cancel": {"result": {"action": "cancel"}},
@@ -34,7 +34,7 @@ def undeclared(bench: Bench) -> Iterator[Observation]:
     answered = {frame.message["method"] for frame in bench.session.trace if is_question(frame)}
     answered -= {method for asker in askers for method, _ in asker.asked}
     if not askers and not answered:
-        raise Unavailable("no tool that was called asks the client for anything; name one with --call-tool")
+        raise Unavailable("no tool that was called asks the client for anything; allow one with --call-tool")
     client = AskedClient(bench, {})
     if client.session.hear_out() is None:
         answered.clear()

@@ -151,5 +151,5 @@ def _observed(facts: dict[str, Json], kind: str, heard: list[Frame], proof: list
     known = (f"notifications/{kind}/list_changed", f"notifications/{kind}/updated")
     about = [f for f in heard if str(f.message.get("method", "")).startswith(f"notifications/{kind}/")]
     misnamed = [f for f in about if f.message["method"] not in known][:1]
-    instead = f"{misnamed[0].message['method'][:100]}, which is no method" if misnamed else "silence"
+    instead = f"{misnamed[0].message['method'][:100]}, which is not a method" if misnamed else "silence"
     return Observation({**facts, "instead": instead}, frames=(*proof[-4:], *misnamed))

@@ -27,7 +27,7 @@ from conformance.survey.survey import Unavailable
 LIST = "roots/list"
 CLIENT: Json = {"roots": EVERYTHING["roots"]}
 NOBODY = (
-    "the server does not ask for roots, neither at its start nor in a tool that was called; name one with --call-tool"
+    "the server does not ask for roots, neither at its start nor in a tool that was called; allow one with --call-tool"
 )
 FAILING = refusal(INTERNAL_ERROR, "Internal error")
 NONE = fixed({"result": {"roots": []}})
@@ -139,7 +139,7 @@ def boundaries(bench: Bench) -> Iterator[Observation]:
     _, unasked = _users(bench)
     tools = [tool for tool in with_tools_of(bench).survey.callable_tools if path_argument(tool)]
     if not tools:
-        raise Unavailable("no tool that may be called takes a path; name one with --call-tool")
+        raise Unavailable("no tool that may be called takes a path; allow one with --call-tool")
     with tempfile.TemporaryDirectory(prefix="mcp-conform-", ignore_cleanup_errors=True) as folder:
         inside, outside = Path(folder).resolve() / "root", Path(folder).resolve() / "elsewhere"
         for place in (inside, outside):

@@ -18,7 +18,7 @@ CREATE = "sampling/createMessage"
 ROUNDS = 50
 """So often a model calls tools before a loop counts as one without a limit."""
 
-NOBODY = "no tool that was called asks the client's model; name one with --call-tool"
+NOBODY = "no tool that was called asks the client's model; allow one with --call-tool"
 MALFORMED: Json = {"role": "assistant", "content": {"type": "mcp-conform-no-such-type"}, "model": "mcp-conform"}
 
 

@@ -24,7 +24,7 @@ NEARLY = 0.7
 SLOW = 0.15
 """Seconds that a tool must take before it can be told whether its task was answered early."""
 
-NONE = "no tool that may be called runs as a task; name one with --call-tool"
+NONE = "no tool that may be called runs as a task; allow one with --call-tool"
 
 
 @dataclass(slots=True)

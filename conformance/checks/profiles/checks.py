@@ -204,7 +204,7 @@ def _server_version(seen: Offer, limit: float) -> Iterator[Sight]:
 
 def _start_time(seen: Offer, limit: float) -> Iterator[Sight]:
     if not seen.session.transport.process_per_session:
-        raise Untested("the server runs already: how long it takes to start cannot be told")
+        raise Untested("the server is already running, so its start cannot be timed; start it with --server")
     if seen.took > limit:
         what = f"the first answer came more than {limit:g} s after the start"
         yield Sight(what, f"it took {seen.took:.1f} s", seen.opening)

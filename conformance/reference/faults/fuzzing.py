@@ -271,7 +271,7 @@ FAULTS = (
     ),
     _line("fraction-rounded", ECHOED, "the fraction of an id is cut off", on_line(_FRACTION.search, _rounded)),
     _line("round-id-as-text", ECHOED, "an id with .0 comes back as text", on_line(_ROUND.search, _as_text)),
-    _line("bad-method-code", INVALID, "a method that is no string gives -32603", sending(_array_method)),
+    _line("bad-method-code", INVALID, "a method that is not a string gives -32603", sending(_array_method)),
     _line(
         "jsonrpc-number-accepted",
         INVALID,

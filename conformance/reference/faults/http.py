@@ -244,7 +244,7 @@ _ROWS: tuple[Row, ...] = (
     (
         "missing-meta-200",
         "meta/missing-field-http-400",
-        "a request that lacks _meta has status 200",
+        "a request without _meta has status 200",
         status(400, 200, b"_meta"),
         {"since": NEW},
     ),

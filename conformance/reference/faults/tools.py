@@ -298,7 +298,7 @@ FAULTS = (
     Fault(
         "malformed-call-succeeds",
         "tools/malformed-call-refused jsonrpc/invalid-params-refused",
-        "tools/call without name, or with arguments that are no object, succeeds",
+        "tools/call without name, or with arguments that are not an object, succeeds",
         forgiving(_malformed, lambda call: answer("Done.")),
     ),
     Fault(

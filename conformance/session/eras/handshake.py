@@ -106,7 +106,7 @@ def refusal(method: str, call: Call) -> str:
         error = members(call.error)
         return f"{method} is answered by error {error.get('code')}: {str(error.get('message', ''))[:200]}"
     if call.answers:
-        return f"{method} is answered by a result that is no object"
+        return f"{method} is answered by a result that is not an object"
     if call.redirected:
         return call.lost
     if call.head is not None and call.head.status is not None:
