@@ -14,6 +14,7 @@ PAGES = [
     *(f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY")),
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
     "benchmarks/README.md",
+    "cases/README.md",
 ]
 OPTION = r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w-])"
 OF_OTHERS = {"--spec", "--token", "--runs", "--load"}
