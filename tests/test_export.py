@@ -6,6 +6,7 @@ import ast
 import json
 import sys
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from jsonschema import Draft202012Validator
 from second_client import Session
 from second_player import Play, knows
 
+from conformance.catalogue.cases import Row
 from conformance.catalogue.requirements import load
 from conformance.checks.registry import cases, judged_by_invariants
 from conformance.files.places import SCHEMAS
@@ -277,3 +279,9 @@ def test_the_second_player_is_small_and_knows_nothing_of_the_first() -> None:
         named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
         named |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
         assert not {name for name in named if name.split(".")[0] in ("conformance", "fronts")}, path.name
+
+
+def test_each_word_of_a_row_is_exported(exported: Path) -> None:
+    rows = [row for each in parts(exported_cases(exported)) if isinstance(each, dict) for row in each.get("rows", ())]
+    assert {field.name for field in fields(Row)} - {"message"} == set(rows[0]) - {"because"}
+    assert any(row["actual"] for row in rows)

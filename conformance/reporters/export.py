@@ -254,4 +254,5 @@ def _row(row: Row) -> Json:
         "because": row.message,
         "severity": row.severity,
         "expected": row.expected,
+        "actual": row.actual,
     }
