@@ -242,7 +242,7 @@ class Requests:
             return
         error = frame.message.get("error")
         if isinstance(error, dict) and error.get("code") == PARSE_ERROR:
-            call.lost = "the server says that it cannot parse what it got (-32700)"
+            call.lost, call.late = "the server says that it cannot parse what it got (-32700)", False
         else:
             self.adopted[frame.number] = call
             self.patience.adopted()
