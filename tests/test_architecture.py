@@ -13,7 +13,7 @@ from conformance import codes
 PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
-    ["codes", "model", "revisions"],
+    ["codes", "model", "revisions", "tables"],
     ["budget", "files"],
     ["system"],
     ["validation"],

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from conformance.checks import probes
 from conformance.checks.probes.jsonrpc import NON_ASCII, garbled
 from conformance.checks.probes.structured import Undecidable, breach
 from conformance.model import Json
@@ -67,3 +72,19 @@ def test_a_schema_that_cannot_be_applied_decides_nothing(schema: Json) -> None:
 def test_a_template_without_a_scheme_of_its_own_may_match_any_uri(template: str, matches_all: bool) -> None:
     survey = Survey({}, CallPolicy(), templates=({"uriTemplate": template},))
     assert bool(catch_all(survey)) is matches_all
+
+
+def test_each_function_that_observes_is_registered() -> None:
+    package = Path(probes.__file__).parent
+    named = {place for path in package.glob("*.py") for place in _observing(path)}
+    assert named == set(probes.TABLE.values())
+    assert set(probes.TABLE) >= probes.ILLEGAL
+
+
+def _observing(path: Path) -> Iterator[str]:
+    """Public functions of a bench alone that yield observations, as `module.name`."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and [each.arg for each in node.args.args] == ["bench"]:
+            observes = node.returns is not None and ast.unparse(node.returns) == "Iterator[Observation]"
+            if observes and not node.name.startswith("_"):
+                yield f"{path.stem}.{node.name}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
 from conformance.engine.events import Event
+from conformance.tables import registered
 
 
 class Reporter(Protocol):
@@ -20,16 +20,15 @@ class Reporter(Protocol):
 
 
 REPORTERS = {
-    "json": ("json_report", "JsonReporter"),
-    "junit": ("junit", "JunitReporter"),
-    "trace": ("trace", "TraceReporter"),
-    "snapshot": ("snapshot", "SnapshotReporter"),
+    "json": "json_report.JsonReporter",
+    "junit": "junit.JunitReporter",
+    "trace": "trace.TraceReporter",
+    "snapshot": "snapshot.SnapshotReporter",
 }
 """Reporters that write a file: the option's name → module and class; imported only when asked for."""
 
 
 def to_file(kind: str, path: Path, fail_on: str) -> Reporter:
     """The reporter `kind`, writing to `path`. The file is opened at once: raises OSError if it cannot be written."""
-    module, name = REPORTERS[kind]
-    reporter: Reporter = getattr(import_module(f"conformance.reporters.{module}"), name)(path, fail_on)
+    reporter: Reporter = registered(__name__, REPORTERS[kind])(path, fail_on)
     return reporter

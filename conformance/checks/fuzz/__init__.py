@@ -6,10 +6,9 @@ make smaller.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from conformance.checks.fuzz.imports import importing
 from conformance.checks.probes import Bench, Probe
+from conformance.tables import registered
 
 REFUSED = "jsonrpc/unknown-method-refused jsonrpc/unknown-method-code jsonrpc/every-request-answered-once"
 PARAMS = "jsonrpc/invalid-params-refused jsonrpc/every-request-answered-once"
@@ -28,11 +27,10 @@ TABLE = (
 
 def _campaign(name: str, place: str, requirements: str) -> Probe:
     def run(bench: Bench) -> None:
-        module, _, kind = place.partition(".")
         with importing:
             from conformance.checks.fuzz.campaign import play
 
-            campaign = getattr(import_module(f"conformance.checks.fuzz.{module}"), kind)
+            campaign = registered(__name__, place)
         play(bench, campaign)
 
     return Probe(f"fuzz.{name}", tuple(requirements.split()), run, illegal=True)

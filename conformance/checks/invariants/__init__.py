@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame
 from conformance.session.session import Call, Session
+from conformance.tables import registered
 
 
 class Invariant(Protocol):
@@ -27,33 +28,33 @@ class Invariant(Protocol):
         """The session is closed: judge what only its end can show."""
 
 
-def load_invariants() -> tuple[type[Invariant], ...]:
-    """All invariants, in the order in which they judge a frame."""
-    from conformance.checks.invariants.asking import Asking
-    from conformance.checks.invariants.caching import Caching
-    from conformance.checks.invariants.capability import Capability
-    from conformance.checks.invariants.codes import Codes
-    from conformance.checks.invariants.completion import Completion
-    from conformance.checks.invariants.content import Content
-    from conformance.checks.invariants.envelope import Envelope
-    from conformance.checks.invariants.forms import Forms
-    from conformance.checks.invariants.listing import Listing
-    from conformance.checks.invariants.logs import Logs
-    from conformance.checks.invariants.meta import Meta
-    from conformance.checks.invariants.pace import Pace
-    from conformance.checks.invariants.progress import Progress
-    from conformance.checks.invariants.published import Published
-    from conformance.checks.invariants.requestor import Requestor
-    from conformance.checks.invariants.sampling import Sampling
-    from conformance.checks.invariants.secrets import Secrets
-    from conformance.checks.invariants.shutdown import Shutdown
-    from conformance.checks.invariants.stateless import Stateless
-    from conformance.checks.invariants.stream import Stream
-    from conformance.checks.invariants.tasks import Tasks
-    from conformance.checks.invariants.wire import Wire
+TABLE = (
+    "stream.Stream",
+    "envelope.Envelope",
+    "codes.Codes",
+    "wire.Wire",
+    "listing.Listing",
+    "published.Published",
+    "content.Content",
+    "meta.Meta",
+    "caching.Caching",
+    "completion.Completion",
+    "progress.Progress",
+    "pace.Pace",
+    "logs.Logs",
+    "secrets.Secrets",
+    "stateless.Stateless",
+    "asking.Asking",
+    "forms.Forms",
+    "sampling.Sampling",
+    "capability.Capability",
+    "tasks.Tasks",
+    "requestor.Requestor",
+    "shutdown.Shutdown",
+)
+"""Module and class in this package, in the order in which they judge a frame: messages, features, questions, tasks."""
 
-    about_messages = (Stream, Envelope, Codes, Wire)
-    about_features = (Listing, Published, Content, Meta, Caching, Completion, Progress, Pace, Logs, Secrets, Stateless)
-    about_questions = (Asking, Forms, Sampling, Capability)
-    about_tasks = (Tasks, Requestor)
-    return (*about_messages, *about_features, *about_questions, *about_tasks, Shutdown)
+
+def load_invariants() -> tuple[type[Invariant], ...]:
+    """All invariants, in that order."""
+    return tuple(registered(__name__, place) for place in TABLE)

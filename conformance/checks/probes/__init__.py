@@ -1,23 +1,22 @@
 """Steps of cases written in Python, where YAML cannot say it: one module an area.
 
-A probe is a function of a `Bench`, registered under `<area>.<name>`. One that is registered without requirements makes
-observations, and the case judges them. Any other judges by itself: it writes into the ledger what it learned about the
-requirements that it was registered with.
+A probe is a function of a `Bench` that makes observations; the case judges them. It is registered in TABLE under
+`<area>.<name>`. A campaign is played like a probe, and judges by itself: it writes into the ledger what it learned
+about its requirements.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Fuzzing, Json
 from conformance.session.messages import Call
 from conformance.session.session import Session
 from conformance.survey.survey import Survey
+from conformance.tables import registered
 
 
 class Connect(Protocol):
@@ -77,24 +76,43 @@ class Probe:
     illegal: bool = False
 
 
-PROBES: dict[str, Probe] = {}
-
-
-F = TypeVar("F", bound=Function)
-
-
-def probe(name: str, *requirements: str, illegal: bool = False) -> Callable[[F], F]:
-    """Register a function as the probe `name`, which may judge `requirements` and send what is `illegal`."""
-
-    def register(function: F) -> F:
-        PROBES[name] = Probe(name, requirements, function, illegal)
-        return function
-
-    return register
+TABLE = {
+    "asking.elicitation": "elicitation.actions",
+    "asking.other-client": "elicitation.other_client",
+    "asking.root-boundaries": "roots.boundaries",
+    "asking.roots": "roots.unavailable",
+    "asking.sampling": "sampling.refused",
+    "asking.tool-loop": "sampling.tool_loop",
+    "asking.undeclared": "elicitation.undeclared",
+    "cancellation.in-flight": "cancellation.in_flight",
+    "input-required.retry": "input_required.retry",
+    "json-schema.dialects": "dialects.dialects",
+    "jsonrpc.batches": "batches.batches",
+    "jsonrpc.non-ascii": "jsonrpc.non_ascii",
+    "lifecycle.opening": "lifecycle.opening",
+    "lifecycle.prompt-pings": "lifecycle.prompt_pings",
+    "lifecycle.unanswered-requests": "lifecycle.unanswered_requests",
+    "logging.filter": "logging.level_filter",
+    "resources.readable": "resources.readable",
+    "tasks.asking": "task_rules.asking",
+    "tasks.cancel": "task_rules.cancel",
+    "tasks.life": "tasks.life",
+    "tasks.requestor": "client_tasks.requestor",
+    "tasks.several": "task_rules.several",
+    "tools.call-each": "tools.results",
+    "tools.effects": "effects.effects",
+    "tools.in-flight": "in_flight.in_flight",
+    "tools.independence": "tools.independence",
+    "tools.partial-client": "effects.partial_client",
+    "transport-stdio.chunks": "transport_stdio.chunks",
+    "versioning.initialize": "versioning.initialize",
+    "versioning.negotiation": "versioning.negotiation",
+}
+"""Name → module and function in this package."""
+ILLEGAL = {"jsonrpc.non-ascii"}
+"""Those that send what is wrong on purpose."""
 
 
 def load_probes() -> dict[str, Probe]:
-    """All probes by name: importing a module of this package registers its probes."""
-    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        importlib.import_module(module.name)
-    return PROBES
+    """All probes by name."""
+    return {name: Probe(name, (), registered(__name__, place), name in ILLEGAL) for name, place in TABLE.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import late, soon
 from conformance.checks.probes.outcome import shown, stray
 from conformance.model import Frame, Json
@@ -17,7 +17,6 @@ NOTE: Json = {
 }
 
 
-@probe("jsonrpc.batches")
 def batches(bench: Bench) -> Iterator[Observation]:
     """Two requests; two requests and a notification; notifications only; nothing.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.observed import slow_call
 from conformance.model import Frame, Json
@@ -18,7 +18,6 @@ TRIES = 3
 """How often a cancelled call must go on before that is told: a cancellation may always come too late."""
 
 
-@probe("cancellation.in-flight")
 def in_flight(bench: Bench) -> Iterator[Observation]:
     """A slow tool is called and cancelled at once, until the server heeds it or TRIES times.
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools, soon
 from conformance.model import Json
 from conformance.session.client_tasks import TERMINAL, ClientTask
@@ -22,7 +22,6 @@ PATIENT = 4
 NOBODY = "the tools that were called create no task on the client"
 
 
-@probe("tasks.requestor")
 def requestor(bench: Bench) -> Iterator[Observation]:
     """Each tool that may be called, by a client that offers tasks; those that use them again in other situations.
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import FEW, callable_tools
 from conformance.checks.probes.outcome import complete, succeeded
 from conformance.model import Json
@@ -24,7 +24,6 @@ SENSITIVE = re.compile(
 VALUES: tuple[Json, ...] = ("x", 1, True, [], ["x"], [1], ["x", "x"], [1, 1], [True, True], [1, 1, 1], {}, {"x": 1})
 
 
-@probe("json-schema.dialects")
 def dialects(bench: Bench) -> Iterator[Observation]:
     """Calls of tools whose inputSchema means something else in another dialect, with arguments that it alone refuses.
 

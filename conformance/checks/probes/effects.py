@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import hear_unasked
 from conformance.checks.probes.calls import call_each, late
 from conformance.checks.probes.lists import changes, hears_announcements, look
@@ -16,7 +16,6 @@ def _is_request(frame: Frame) -> bool:
     return frame.origin == "target" and isinstance(message, dict) and "method" in message and "id" in message
 
 
-@probe("tools.effects")
 def effects(bench: Bench) -> Iterator[Observation]:
     """Each tool that may be called, by a client with every capability, between two looks at lists and resources.
 
@@ -50,7 +49,6 @@ def _subscribe(bench: Bench) -> list[str]:
     return [uri for uri, call in zip(uris, calls, strict=True) if isinstance(call.result, dict)]
 
 
-@probe("tools.partial-client")
 def partial_client(bench: Bench) -> Iterator[Observation]:
     """Each tool that may be called, by a client that declared less than it could, which decides nothing by itself.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import AskedClient, Asker, find_askers, fixed, is_question, survived
 from conformance.checks.probes.outcome import complete, succeeded
 from conformance.codes import INVALID_PARAMS
@@ -23,7 +23,6 @@ UNHELPFUL: dict[str, Response] = {
 }
 
 
-@probe("asking.undeclared")
 def undeclared(bench: Bench) -> Iterator[Observation]:
     """The tools that ask, twice each, by a client without any capability. Invariants judge what they ask then.
 
@@ -46,7 +45,6 @@ def undeclared(bench: Bench) -> Iterator[Observation]:
         yield Observation({"method": method, "answered-without": method in answered})
 
 
-@probe("asking.elicitation")
 def actions(bench: Bench) -> Iterator[Observation]:
     """Tools that ask the user, who accepts, declines, cancels, is refused by the client, or breaks the form.
 
@@ -135,7 +133,6 @@ def misfit(form: Json, content: dict[str, Json]) -> tuple[dict[str, Json], str] 
     return None
 
 
-@probe("asking.other-client")
 def other_client(bench: Bench) -> Iterator[Observation]:
     """Two sessions of one server: the second one answers what only the first was asked."""
     askers = find_askers(bench, CREATE)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.observed import slow_call
 from conformance.survey.survey import LISTS
 
 
-@probe("tools.in-flight")
 def in_flight(bench: Bench) -> Iterator[Observation]:
     """Every list and the sentinel, sent while a slow tool runs.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each
 from conformance.model import Json
 from conformance.session.session import Call, Session
@@ -39,7 +39,6 @@ def responses_to(session: Session, call: Call) -> dict[str, Json]:
     }
 
 
-@probe("input-required.retry")
 def retry(bench: Bench) -> Iterator[Observation]:
     """Each tool that may be called, by a client with every capability; those that ask get answers of several kinds.
 

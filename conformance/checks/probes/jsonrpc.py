@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.model import Json
 from conformance.survey.survey import Unavailable, required_of
 
@@ -13,7 +13,6 @@ NON_ASCII = "hé世😀"
 _ECHO = re.compile("mcp-conform-(.{1,40}?)-end", re.DOTALL)
 
 
-@probe("jsonrpc.non-ascii", illegal=True)
 def non_ascii(bench: Bench) -> Iterator[Observation]:
     """Names beyond ASCII, wherever the server repeats them.
 

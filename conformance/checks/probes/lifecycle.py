@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import hear_unasked, is_question
 from conformance.checks.probes.calls import call_quickly, callable_tools, cancel, late, soon
 from conformance.checks.probes.outcome import shown, stray
@@ -26,7 +26,6 @@ PATIENT = 0.5
 """Seconds that a server must have waited for us before its moving on counts as giving up."""
 
 
-@probe("lifecycle.opening")
 def opening(bench: Bench) -> Iterator[Observation]:
     """A quiet window, initialize, a ping, another quiet window, and only then notifications/initialized.
 
@@ -61,7 +60,6 @@ def _asks(frame: Frame) -> bool:
     return frame.origin == "target" and isinstance(message, dict) and message.get("method", "ping") != "ping"
 
 
-@probe("lifecycle.prompt-pings")
 def prompt_pings(bench: Bench) -> Iterator[Observation]:
     """The last of eight pings in a row, or the first that is not answered as it should be: how long the answer took."""
     session = bench.session
@@ -77,7 +75,6 @@ def prompt_pings(bench: Bench) -> Iterator[Observation]:
         return
 
 
-@probe("lifecycle.unanswered-requests")
 def unanswered_requests(bench: Bench) -> Iterator[Observation]:
     """Tools that ask the client, which stays silent, until one has gone on without an answer.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.observed import SeenCall, levels_of, seen
 from conformance.model import Json
@@ -19,7 +19,6 @@ THRESHOLD = "error"
 LOWER = LEVELS[LEVELS.index(THRESHOLD) + 1 :]
 
 
-@probe("logging.filter")
 def level_filter(bench: Bench) -> Iterator[Observation]:
     """A tool that logs below `error`, called again with the level at `error`.
 

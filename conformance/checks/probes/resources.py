@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.outcome import code_of
 from conformance.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from conformance.session.session import Call
@@ -13,7 +13,6 @@ from conformance.survey.survey import Unavailable
 MAX_READS = 10
 
 
-@probe("resources.readable")
 def readable(bench: Bench) -> Iterator[Observation]:
     """Listed resources, at most MAX_READS, until one can be read; if none can, what is said of all of them.
 

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import (
     EVERYTHING,
     AskedClient,
@@ -51,7 +51,6 @@ def _users(bench: Bench) -> tuple[list[Asker], bool]:
     return askers, unasked
 
 
-@probe("asking.roots")
 def unavailable(bench: Bench) -> Iterator[Observation]:
     """Servers that use roots: asking brings an error, then no roots; then the roots are there, and change.
 
@@ -130,7 +129,6 @@ def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-@probe("asking.root-boundaries")
 def boundaries(bench: Bench) -> Iterator[Observation]:
     """A tool that takes a path, in a server that asks for roots: a file of ours in the only root, and one beside it.
 

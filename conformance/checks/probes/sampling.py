@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import AskedClient, Asker, find_askers, fixed, proof, refusal, survived
 from conformance.checks.probes.structured import Undecidable, breach
 from conformance.model import Json, elements, members
@@ -22,7 +22,6 @@ NOBODY = "no tool that was called asks the client's model; allow one with --call
 MALFORMED: Json = {"role": "assistant", "content": {"type": "mcp-conform-no-such-type"}, "model": "mcp-conform"}
 
 
-@probe("asking.sampling")
 def refused(bench: Bench) -> Iterator[Observation]:
     """Tools that ask the model: the user refuses, and then the client answers with content of no known type.
 
@@ -44,7 +43,6 @@ def refused(bench: Bench) -> Iterator[Observation]:
             yield wrong.observe(asker, call, reply="malformed")
 
 
-@probe("asking.tool-loop")
 def tool_loop(bench: Bench) -> Iterator[Observation]:
     """Tools that offer tools to the model, which calls them, two at once, as long as it may.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import is_question
 from conformance.checks.probes.outcome import shown
 from conformance.checks.probes.tasks import TaskRun, abandon, begin, look, rest, task_calls
@@ -20,7 +20,6 @@ SEVERAL = 6
 FEW = 2
 
 
-@probe("tasks.cancel")
 def cancel(bench: Bench) -> Iterator[Observation]:
     """A task, cancelled as soon as it is there; afterwards it is watched for a while, which an invariant judges.
 
@@ -52,7 +51,6 @@ def cancel(bench: Bench) -> Iterator[Observation]:
     raise Unavailable("no tool that may be called as a task takes long enough to be cancelled")
 
 
-@probe("tasks.several")
 def several(bench: Bench) -> Iterator[Observation]:
     """Several tasks of one tool, and the list over all its pages.
 
@@ -100,7 +98,6 @@ def _listed(bench: Bench) -> Observation:
     return Observation(values, pages[-1][0], proof, actual)
 
 
-@probe("tasks.asking")
 def asking(bench: Bench) -> Iterator[Observation]:
     """Tools that ask the client, run as tasks: what they ask names the task, which waits as input_required.
 

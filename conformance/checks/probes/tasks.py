@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 from conformance.catalogue.patterns import shorten
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_quickly, cancel
 from conformance.checks.probes.outcome import code_of, shown
 from conformance.model import Frame, Json, members
@@ -101,7 +101,6 @@ def abandon(bench: Bench, run: TaskRun) -> None:
         cancel(bench.session, run.fetch)
 
 
-@probe("tasks.life")
 def life(bench: Bench) -> Iterator[Observation]:
     """Each tool that may be called as a task: created, followed to its end, its result fetched.
 

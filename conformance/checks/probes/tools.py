@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, call_quickly
 from conformance.checks.probes.lists import compare
 from conformance.checks.probes.outcome import complete, succeeded
@@ -16,7 +16,6 @@ from conformance.survey.survey import Unavailable
 INDEPENDENT = ("tools", "resources", "prompts")
 
 
-@probe("tools.call-each")
 def results(bench: Bench) -> Iterator[Observation]:
     """Each tool that may be called, with the smallest arguments, and with others if it fails with them.
 
@@ -65,7 +64,6 @@ def _named_briefly(names: list[str]) -> str:
     return ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-@probe("tools.independence")
 def independence(bench: Bench) -> Iterator[Observation]:
     """Each list on two fresh connections, since tools that were called may have changed what the present one sees.
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.model import Json
 from conformance.session.session import Call, Session, encode
 
 
-@probe("transport-stdio.chunks")
 def chunks(bench: Bench) -> Iterator[Observation]:
     """Two messages in one write; one message in two writes, cut inside a character: a case has no pieces of frames."""
     session = bench.session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.probes import Bench, Observation, probe
+from conformance.checks.probes import Bench, Observation
 from conformance.model import Json
 from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, standing
 from conformance.session.eras.handshake import Handshake, client_info
@@ -20,7 +20,6 @@ def _initialize(session: Session, version: str) -> Call:
     return call
 
 
-@probe("versioning.negotiation")
 def negotiation(bench: Bench) -> Iterator[Observation]:
     """initialize with a version that no server has; then, on another process, with the version named in the answer.
 
@@ -55,7 +54,6 @@ def negotiation(bench: Bench) -> Iterator[Observation]:
         bench.session.notify("notifications/initialized")
 
 
-@probe("versioning.initialize")
 def initialize(bench: Bench) -> Iterator[Observation]:
     """A handshake-era initialize on a fresh process: a server of both eras answers it, a modern-only one refuses.
 
