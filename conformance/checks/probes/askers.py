@@ -22,6 +22,9 @@ FEW = 3
 MAX_ROUNDS = 5
 """So often in one call the same unhelpful answer is given; after that the plausible one, so that it comes to an end."""
 
+UNASKED = 1.0
+"""Seconds in which a server asks that does so by itself after the opening: server-everything takes 0.35."""
+
 Replies = Mapping[str, Callable[[Json], Response]]
 
 
@@ -133,9 +136,17 @@ def hear_question(session: Session, seconds: float, method: str = "") -> None:
 
 def hear_unasked(session: Session) -> None:
     """Let a server that asks by itself after the opening do so, before a tool is taken for who asks."""
-    if session.revision.era == "handshake":
-        hears_announcements(session)
-        hear_question(session, session.limits.quiet)
+    if session.revision.era == "handshake" and hears_announcements(session):
+        hear_question(session, unasked_within(session))
+
+
+def unasked_within(session: Session) -> float:
+    """Seconds in which a server asks that does so by itself.
+
+    Of one that runs already nobody knows how long it takes to start, so that there is nothing to go by.
+    """
+    quiet = session.limits.quiet
+    return quiet if session.transport.process_per_session else max(quiet, UNASKED)
 
 
 class AskedClient:

@@ -16,6 +16,7 @@ from conformance.checks.probes.askers import (
     is_question,
     refusal,
     survived,
+    unasked_within,
     with_tools_of,
 )
 from conformance.checks.probes.outcome import succeeded
@@ -87,7 +88,7 @@ def _goes_on(client: AskedClient, **facts: Json) -> Observation:
     lost = client.lost()
     if not lost:
         # It may ask for the roots only now, and stumble over the answer.
-        session.listen(session.limits.quiet)
+        session.listen(unasked_within(session))
         lost = client.lost()
     frames = tuple(f for f in session.trace if f.origin == "us" or is_question(f))[-4:]
     return Observation({**facts, "server": "gets stuck" if lost else "goes on"}, None, frames, lost)
@@ -147,7 +148,7 @@ def boundaries(bench: Bench) -> Iterator[Observation]:
         client = AskedClient(bench, EVERYTHING, opening={LIST: roots})
         if unasked:
             client.hear_question(LIST)  # it must have the answer before a tool is called
-            client.session.listen(client.session.limits.quiet)
+            client.session.listen(unasked_within(client.session))
         for tool in tools:
             for form in _forms(tool):
                 seen = _reached(bench, client, tool, {LIST: roots}, [form(inside), form(outside)])
