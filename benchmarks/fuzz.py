@@ -14,7 +14,7 @@ from conformance.checks.invariants import load_invariants
 from conformance.checks.ledger import Ledger
 from conformance.checks.probes import Bench
 from conformance.engine.connections import Connections
-from conformance.engine.units import Stage
+from conformance.engine.stage import Stage
 from conformance.model import Limits, Target
 from conformance.revisions import BY_DATE
 from conformance.session.session import NotSpoken, Session

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from conformance.checks.invariants import load_invariants
@@ -18,7 +19,7 @@ from conformance.checks.ledger import Ledger
 from conformance.engine.connections import Connections
 from conformance.engine.options import Options
 from conformance.engine.runner import Runner
-from conformance.engine.units import Stage
+from conformance.engine.stage import Stage
 from conformance.model import Fuzzing, Limits, Target
 from conformance.revisions import BY_DATE
 from conformance.target.process import command_line
@@ -117,6 +118,17 @@ def quick(command: tuple[str, ...]) -> tuple[float, int]:
     return statistics.median(taken), counts["passed"] + counts["failed"]
 
 
+def over_http(rounds: int = 3) -> tuple[float, float]:
+    """Median seconds of a whole run of one revision on the reference server over stdio, and over HTTP, in turns."""
+    taken: dict[str, list[float]] = {"stdio": [], "http": []}
+    for _ in range(rounds):
+        for transport, each in taken.items():
+            words = ["demo", "--transport", transport, "--revision", REVISION]
+            run = [sys.executable, "-m", "conformance", *words]
+            each.append(seconds(partial(subprocess.run, run, capture_output=True, check=True)))
+    return statistics.median(taken["stdio"]), statistics.median(taken["http"])
+
+
 def help_cpu() -> float:
     """CPU seconds of `mcp-conform --help`; the least of three, since the first one may compile."""
     taken = []
@@ -140,6 +152,7 @@ def main() -> int:
     decided = sum(v.verdict.value in ("passed", "failed") for run in runner.report().runs for v in run.verdicts)
     unavoidable = processes * started / AT_ONCE + requests * bare
     cpu = help_cpu()
+    stdio, http = over_http()
     print(f"start-up {started * 1e3:.0f} ms, answer {bare * 1e6:.0f} µs, {AT_ONCE} at once")
     print(
         f"run of {REVISION}: {wall:.2f} s, {processes} processes, {requests} requests, {decided} requirements decided"
@@ -151,8 +164,10 @@ def main() -> int:
     for area, spent in sorted(runner.spent().items(), key=lambda item: -item[1])[:8]:
         print(f"  {spent:6.2f} s  {area}")
     print(f"own cost of a request: {(full - bare) * 1e6:.0f} µs (bound 100)")
+    print(f"a run over stdio {stdio:.2f} s, over HTTP {http:.2f} s; ratio {http / stdio:.2f} (bound 1.5)")
     print(f"CPU of --help: {cpu:.3f} s (bound 0.25)")
-    return 0 if wall <= 3 * unavoidable and full - bare <= 100e-6 and cpu <= 0.25 else 1
+    bounds = (wall <= 3 * unavoidable, full - bare <= 100e-6, cpu <= 0.25, http <= 1.5 * stdio)
+    return 0 if all(bounds) else 1
 
 
 if __name__ == "__main__":

@@ -117,6 +117,28 @@ class Requirement:
         return tuple(self.levels)
 
 
+AUTHORIZATION = "authorization"
+OWN = "own"
+OTHER_TOKENS: Mapping[str, str] = MappingProxyType(
+    {
+        "fewer-scopes": "a token that does not suffice for all that the server offers",
+        "other-user": "a token of another user",
+        "other-audience": "a token of the same issuer for another server",
+        "expired": "a token that has expired",
+    }
+)
+"""The tokens that a user may give beside the one that is used: kind → what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who gets a token by the grant of client credentials; without a `scope` the one that the server names."""
+
+    id: str
+    secret: str
+    scope: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The server under test: a command, a URL, or a command that serves the URL.
@@ -124,7 +146,9 @@ class Target:
     `{port}` in command and URL stands for a free port, chosen at start-up. An empty `command` means that
     somebody else runs the server at `url`. `env` is added to the environment of `mcp-conform` itself. `name` is what
     the server is called in the client configuration `config`, if it comes from one. `secrets` are the values that
-    no report may show: value → name of the variable that stands for it.
+    no report may show: value → name of the variable that stands for it. `tokens` are access tokens by kind: OWN, which
+    is in the headers too, and those of OTHER_TOKENS. `oauth` is who gets a token from its authorization server;
+    `registers` allows that clients are registered there. `via` is the transport, if not the usual one.
     """
 
     command: tuple[str, ...] = ()
@@ -135,11 +159,28 @@ class Target:
     name: str = ""
     config: str = ""
     secrets: Mapping[str, str] = field(default_factory=dict)
+    via: str = ""
+    tokens: Mapping[str, str] = field(default_factory=dict)
+    oauth: Client | None = None
+    registers: bool = False
+
+    @property
+    def token(self) -> str:
+        """The bearer token that goes with every request, "" if there is none."""
+        given = next((value for name, value in self.headers.items() if name.lower() == AUTHORIZATION), "")
+        scheme, _, token = given.partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else ""
+
+    @property
+    def may_be_older(self) -> bool:
+        """Whether the URL may be one of HTTP+SSE, for all that the user said."""
+        return self.transport == "http" and not self.via
 
     @property
     def transport(self) -> str:
-        """`http` if there is a URL, else `stdio`."""
-        return "http" if self.url else "stdio"
+        """`via` or else, if there is a URL, `websocket` or `http`, else `stdio`."""
+        usual = "websocket" if self.url.startswith(("ws://", "wss://")) else "http" if self.url else "stdio"
+        return self.via or usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +223,9 @@ class Frame(NamedTuple):
     `message` is the parsed JSON; it means nothing unless `readable`. `unread` says why what may be a message was not
     read. An array of messages is followed by one frame for each element, numbered by `part`. `illegal` marks what we
     sent wrong on purpose. `case` names the case during which it was sent, or whose request it answers. `exchange`,
-    `status` and `headers` are HTTP's.
+    `status` and `headers` are HTTP's, `fields` are `id` and `retry` of a server-sent event. On the channels `head`,
+    `event` (one without data) and `end` there is no message; what we sent over HTTP is on `post`, `get`, `resume` (a
+    GET for the rest of a stream) or `delete`.
     """
 
     number: int
@@ -199,6 +242,7 @@ class Frame(NamedTuple):
     status: int | None = None
     headers: Mapping[str, str] = MappingProxyType({})
     unread: str = ""
+    fields: Mapping[str, str] = MappingProxyType({})
 
 
 Silence = Literal["", "request", "feature"]

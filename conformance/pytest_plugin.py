@@ -37,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--mcp-profile", metavar="NAME", action="append", default=[], help="as mcp-conform --profile (repeatable)"
     )
     group.addoption("--mcp-call-tools", choices=("none", "safe", "all"), help="tools that may be called (safe)")
+    group.addoption("--mcp-harmful", action="store_true", help="as mcp-conform --harmful")
     group.addoption("--mcp-timeout", metavar="SECONDS", type=float, help="how long an answer may take (10)")
     group.addoption("--mcp-fuzz", metavar="N", type=int, help="frames of each fuzz campaign (300); 0: none")
     group.addoption("--mcp-seed", metavar="NUMBER", type=int, help="which frames are generated (0)")
@@ -86,6 +87,7 @@ class Conformance(pytest.Collector):
             fuzz=option("--mcp-fuzz"),
             seed=option("--mcp-seed"),
             quick=option("--mcp-quick"),
+            harmful=option("--mcp-harmful"),
             profiles=option("--mcp-profile"),
         )
         named = option("--mcp-target")

@@ -7,6 +7,14 @@ from typing import Literal
 
 EraName = Literal["handshake", "stateless"]
 
+STDIO, HTTP, HTTP_SSE, WEBSOCKET = "stdio", "http", "http+sse", "websocket"
+TRANSPORTS = (STDIO, HTTP, HTTP_SSE, WEBSOCKET)
+"""The transports that `mcp-conform` speaks. WebSocket is a custom one: no revision defines it."""
+CHOSEN = {"stdio": STDIO, "http": HTTP, "sse": HTTP_SSE, "websocket": WEBSOCKET}
+"""What the user calls them."""
+SCHEMES = {STDIO: (), HTTP: ("http", "https"), HTTP_SSE: ("http", "https"), WEBSOCKET: ("ws", "wss")}
+"""The schemes of the URLs over which they go."""
+
 
 @dataclass(frozen=True, slots=True)
 class Revision:
@@ -17,7 +25,7 @@ class Revision:
 
     date: str
     era: EraName
-    transports: tuple[str, ...] = ("stdio", "http")
+    transports: tuple[str, ...] = (STDIO, HTTP)
     batches: bool = False
     """Whether an array of messages is a message."""
     names_version_in_header: bool = False
@@ -35,6 +43,16 @@ class Revision:
     client_tasks: bool = False
     """Whether the server may ask the client to run a request as a task."""
 
+    def carried_by(self, transport: str) -> bool:
+        """Whether a server may speak it over the transport.
+
+        Servers of HTTP+SSE agree on any revision that has a handshake, though only the first one defines it. A custom
+        transport may carry all.
+        """
+        if transport == HTTP_SSE:
+            return self.era == "handshake"
+        return transport in self.transports or transport == WEBSOCKET
+
     @property
     def asks_in_requests(self) -> bool:
         """Whether the server asks the client by requests of its own, instead of in its results."""
@@ -45,7 +63,7 @@ class Revision:
 
 
 REVISIONS: tuple[Revision, ...] = (
-    Revision("2024-11-05", "handshake", transports=("stdio",)),
+    Revision("2024-11-05", "handshake", transports=(STDIO, HTTP_SSE)),
     Revision("2025-03-26", "handshake", batches=True),
     Revision(
         "2025-06-18",
@@ -81,6 +99,11 @@ CHOICES = (*BY_DATE, NEWEST, ALL)
 """What the user may ask for; without a choice the newest that the server speaks of each era is tested."""
 HANDSHAKE = tuple(revision for revision in REVISIONS if revision.era == "handshake")
 STATELESS = tuple(revision for revision in REVISIONS if revision.era == "stateless")
+
+
+def is_custom(transport: str) -> bool:
+    """Whether no revision defines the transport."""
+    return not any(transport in revision.transports for revision in REVISIONS)
 
 
 def later_handshakes(revision: Revision) -> tuple[Revision, ...]:

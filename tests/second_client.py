@@ -131,7 +131,8 @@ class Session:
     def declares(self, capability: str) -> bool:
         """Whether the server declared the dotted capability."""
         place = self.opening["result"]["capabilities"]
-        for part in capability.split("."):
+        parts = capability.split(".") if not capability.startswith("extensions.") else ["extensions", capability[11:]]
+        for part in parts:
             place = place.get(part) if isinstance(place, dict) else None
         return place is not None and place is not False
 

@@ -20,8 +20,8 @@ class Stop(Exception):
 
 def knows(step: Any) -> bool:
     """Whether this player knows all words of a step."""
-    known = step["kind"] in KINDS and {each["subject"] for each in step.get("expect", ())} <= SUBJECTS
-    return known and step.get("session") != "another" and all(map(knows, step.get("steps", ())))
+    known = step["kind"] in KINDS and not step.get("wait-for") and all(map(knows, step.get("steps", ())))
+    return known and step.get("session") != "another" and {e["subject"] for e in step.get("expect", ())} <= SUBJECTS
 
 
 class Play:

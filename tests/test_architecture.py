@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance import codes
+from conformance.revisions import TRANSPORTS
 
 PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
@@ -118,7 +119,7 @@ def _named_elsewhere(tree: ast.AST) -> Iterator[str]:
             texts = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
             yield from (text for text in texts if re.match(r"20[0-9]{2}", text))
             if any(isinstance(side, ast.Attribute) and side.attr == "name" for side in sides):
-                yield from (text for text in texts if text in ("stdio", "http"))
+                yield from (text for text in texts if text in TRANSPORTS)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             number = node.operand.value if isinstance(node.operand, ast.Constant) else None
             if isinstance(number, int) and -number in known:

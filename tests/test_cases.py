@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.catalogue.case_files import load_cases
+from conformance.catalogue.case_names import Known
 from conformance.catalogue.cases import Case, Expectation, Step
 from conformance.catalogue.patterns import ABSENT
 from conformance.catalogue.selection import Selection, select
@@ -56,6 +57,7 @@ PROBES = {
     "fuzz.malformed": Judge(("jsonrpc/parse-error-code",)),
 }
 PICKS = {"tool-call", "resource-uri"}
+KNOWN = Known(REQUIREMENTS, PICKS, PROBES)
 
 HEAD = "area: tools\ncases:\n"
 FULL = """\
@@ -76,7 +78,7 @@ FULL = """\
         id: 7
         illegal: true
         meta: false
-        headers: {x-test: "1"}
+        headers: {x-test: "1", Mcp-Name: null}
         save: {content: result.content.0}
         expect:
           - requirement: tools/unknown-tool-refused
@@ -117,7 +119,7 @@ SMALL = """\
 
 def loaded(folder: Path, cases: str, own: dict[str, Requirement] | None = None) -> tuple[Case, ...]:
     (folder / "tools.yaml").write_text(HEAD + cases, encoding="utf-8")
-    return load_cases(folder, REQUIREMENTS, PICKS, PROBES, own, watched={"jsonrpc/valid-messages"})
+    return load_cases(folder, Known(REQUIREMENTS, PICKS, PROBES, own, {"jsonrpc/valid-messages"}))
 
 
 def complaint(folder: Path, cases: str) -> str:
@@ -154,7 +156,7 @@ def test_every_word_of_a_case_arrives(tmp_path: Path) -> None:
 def test_every_word_of_a_request_arrives(tmp_path: Path) -> None:
     step = loaded(tmp_path, FULL)[0].steps[0]
     assert (step.kind, step.method, step.params, step.id) == ("request", "tools/call", {"$pick": "tool-call"}, 7)
-    assert (step.illegal, step.meta, step.headers) == (True, False, {"x-test": "1"})
+    assert (step.illegal, step.meta, step.headers) == (True, False, {"x-test": "1", "Mcp-Name": None})
     assert step.save == {"content": "result.content.0"}
     assert step.expect[0] == Expectation(
         "tools/unknown-tool-refused",
@@ -277,6 +279,8 @@ def test_the_cases_of_the_suite_are_well_formed() -> None:
         ("{name: none}", "{a: {$saved: x}}\n        save: {x: result}", 7, "nothing was saved as 'x' before"),
         ("{name: none}", "{}\n        save: {x: a..b}", 8, "cases.0.steps.0.save.x"),
         ("{name: none}", "{}\n        headers: {a: $x}", 8, "nothing was saved as 'x' before"),
+        ("{name: none}", "{}\n        headers: $x.y", 8, "nothing was saved as 'x' before"),
+        ("{name: none}", "{}\n        headers: x", 8, "cases.0.steps.0.headers: 'x' does not match"),
         (
             "id: small",
             "id: small\n    each: {x: [{$pick: tool}]}",
@@ -356,11 +360,6 @@ def test_a_wrong_case_is_refused_with_its_line(tmp_path: Path, old: str, new: st
             "the probe tools.walk judges by itself: there is nothing to expect",
         ),
         (
-            "[{probe: resources.observed, as: one}]",
-            3,
-            "the probe resources.observed makes observations: it needs 'expect'",
-        ),
-        (
             "[{probe: resources.observed, expect: [{requirement: tools/list-shape, answered: true}]}]",
             3,
             "the probe resources.observed makes observations: it needs 'as'",
@@ -411,24 +410,24 @@ def test_two_cases_of_one_id_are_refused(tmp_path: Path) -> None:
 def test_the_area_is_the_name_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "prompts.yaml").write_text(HEAD + SMALL)
     with pytest.raises(FileError, match=r"prompts\.yaml:1: area must be the name of the file, 'prompts'"):
-        load_cases(tmp_path, REQUIREMENTS, PICKS, PROBES)
+        load_cases(tmp_path, KNOWN)
 
 
 def test_a_folder_without_cases_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="holds no case"):
-        load_cases(tmp_path, REQUIREMENTS, PICKS, PROBES)
+        load_cases(tmp_path, KNOWN)
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="none:1: there is no such folder"):
-        load_cases(tmp_path / "none", REQUIREMENTS, PICKS, PROBES)
+        load_cases(tmp_path / "none", KNOWN)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "area: tools\ncases: []\n", "area: tools\n"])
 def test_a_file_without_cases_is_refused_with_a_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "tools.yaml").write_text(text)
     with pytest.raises(FileError, match=r"tools\.yaml:[12]: "):
-        load_cases(tmp_path, REQUIREMENTS, PICKS, PROBES)
+        load_cases(tmp_path, KNOWN)
 
 
 # -- selection

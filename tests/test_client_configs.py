@@ -147,7 +147,9 @@ def test_claude_desktop_a_command_that_is_missing_is_told_and_the_rest_is_tested
     assert error is not None and error.attrib["message"] == why
 
 
-def test_claude_code_defaults_urls_and_headers_are_understood_and_old_sse_is_told(tmp_path: Path, port: str) -> None:
+def test_claude_code_defaults_urls_and_headers_are_understood_and_so_is_the_old_transport(
+    tmp_path: Path, port: str
+) -> None:
     more = {"REFERENCE_PORT": port, "REFERENCE_TOKEN": TOKEN}
     trace = tmp_path / "trace"
     report, _ = reported(tmp_path, "--config", CLAUDE_CODE, *QUICK, "--trace", trace, **more)
@@ -155,7 +157,7 @@ def test_claude_code_defaults_urls_and_headers_are_understood_and_old_sse_is_tol
     assert [(run["name"], run["transport"]) for run in report["runs"]] == [("local", "stdio"), ("remote", "http")]
     assert [v["verdict"] for run in report["runs"] for v in run["verdicts"]] == ["passed", "passed"]
     assert list(report["problems"]) == ["old"]
-    assert "HTTP+SSE transport (type sse) is not carried yet" in report["problems"]["old"]
+    assert "connection refused" in report["problems"]["old"]
 
 
 def test_windsurf_server_urls_are_understood_and_disabled_servers_are_left_alone(tmp_path: Path, port: str) -> None:
@@ -253,7 +255,7 @@ def test_servers_of_a_project_are_started_in_the_project(tmp_path: Path) -> None
         ({"command": "python", "args": ["${REFERENCE_UNSET}"]}, "environment variable REFERENCE_UNSET is not set"),
         ({"command": "python", "env": {"A": "${command:pick}"}}, "the variable ${command:pick} is not known here"),
         ({"url": "ws://127.0.0.1/mcp"}, "'ws://127.0.0.1/mcp' is not an http or https URL"),
-        ({"type": "sse", "url": "http://127.0.0.1:1/sse"}, "the old HTTP+SSE transport"),
+        ({"type": "sse", "url": "ws://127.0.0.1:1/sse"}, "'ws://127.0.0.1:1/sse' is not an http or https URL"),
     ],
     ids=lambda value: json.dumps(value) if isinstance(value, dict) else "",
 )

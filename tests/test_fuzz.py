@@ -12,17 +12,15 @@ import jsonschema_rs
 import pytest
 
 from conformance.catalogue.case_files import load_cases
-from conformance.catalogue.requirements import load
 from conformance.checks.fuzz.choices import Choices, Drawn
 from conformance.checks.fuzz.malformed import KINDS, Malformed
 from conformance.checks.fuzz.schema_values import Maker, Part, Unmakeable, broken
 from conformance.checks.fuzz.shrinking import smallest
-from conformance.checks.registry import probes
+from conformance.checks.registry import known, probes
 from conformance.engine.options import Options
 from conformance.engine.runner import Runner
 from conformance.model import Fuzzing, Limits, Report, Target, UsageError, Verdict
 from conformance.reference.server import Server
-from conformance.survey.picks import PICKS
 from conformance.survey.survey import CallPolicy
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
@@ -138,7 +136,7 @@ def test_what_was_found_is_a_case_that_finds_it_again(tmp_path: Path) -> None:
     ]
     command += ["--server", f"{' '.join(REFERENCE)} --fault nul-kills", "--save-cases", str(tmp_path / "cases")]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    (case,) = load_cases(tmp_path / "cases", load(), set(PICKS), probes())
+    (case,) = load_cases(tmp_path / "cases", known())
     assert case.requirements == ("jsonrpc/parse-error-code",)
     assert [path.name for path in tmp_path.iterdir()] == ["cases"], "nothing else is written"
     for fault, verdict in ((("nul-kills",), Verdict.FAILED), ((), Verdict.PASSED)):
@@ -156,7 +154,7 @@ def replayed(identifier: str, folder: Path, faults: tuple[str, ...]) -> Verdict:
     command = (*REFERENCE, *(word for fault in faults for word in ("--fault", fault)))
     connections = Connections(Target(command), LIMITS, spares=0)
     workshop = Workshop(connections, load_invariants(), probes())
-    cases = load_cases(folder, load(), set(PICKS), probes())
+    cases = load_cases(folder, known())
     state = State(BY_DATE[REVISION], "stdio", policy=None)  # type: ignore[arg-type]
     try:
         ledger = workshop.play(state, cases, lambda case, outcome, seconds: None)
@@ -200,6 +198,7 @@ def test_frames_that_are_json_after_all_are_not_judged_by_their_answer() -> None
         class session:
             class transport:
                 frame = "line"
+                any_bytes = True
 
     drawn = Drawn("1")
     campaign = Malformed(Bench)  # type: ignore[arg-type]

@@ -22,10 +22,8 @@ from hostile_words import assert_harmless
 from servers import hostile_text
 
 from conformance.catalogue.case_files import load_cases
-from conformance.catalogue.requirements import load
-from conformance.checks.registry import probes
+from conformance.checks.registry import known
 from conformance.settings.target_file import read
-from conformance.survey.picks import PICKS
 from conformance.target.process import parse_command
 
 REVISION = "2025-11-25"
@@ -178,7 +176,7 @@ def test_the_snapshot_has_the_words_of_the_server(run: Done) -> None:
 
 def test_the_cases_that_were_found_can_be_read_and_played(run: Done, tmp_path: Path) -> None:
     folder, _ = run
-    assert load_cases(folder / "cases", load(), set(PICKS), probes())
+    assert load_cases(folder / "cases", known())
     server = ["--server", SERVER, "--revision", REVISION, "--fuzz", "0"]
     done = fronts.conform(*server, "--cases", folder / "cases", "--only", "own/found", cwd=tmp_path)
     assert done.returncode in (0, 1), done.stderr

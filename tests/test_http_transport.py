@@ -13,7 +13,7 @@ import pytest
 from conformance.model import Limits, Target
 from conformance.target.listening import RunningServer, free_port
 from conformance.target.process import StartError
-from conformance.transports import Arrival, Ended, Ending
+from conformance.transports import Arrival, Ended, Ending, replaced
 from conformance.transports.event_stream import MAX_DATA, EventStream
 from conformance.transports.http import MAX_IN_FLIGHT, HttpTransport
 
@@ -174,6 +174,23 @@ def test_method_and_body_and_both_kinds_of_headers_are_sent(connect: Connect) ->
     assert b"x-both: user\r\n" in requests[1].lower()
     assert not any(b"\r\naccept:" in request.lower() for request in requests)
     assert [request.partition(b"\r\n\r\n")[2] for request in requests] == [b"{}", b"", b"", b"raw"]
+
+
+def test_headers_go_as_they_are_written_and_characters_of_latin_1_as_one_byte(connect: Connect) -> None:
+    requests: list[bytes] = []
+
+    def answer(to: socket.socket, request: bytes) -> None:
+        requests.append(request)
+        to.sendall(EMPTY % b"200 OK")
+
+    transport = connect(answer)
+    transport.send(
+        b"{}", replaced({"Mcp-Method": "ping", "Mcp-Name": "x"}, {"mCP-mETHOD": "p\u00e9ng", "mcp-name": None})
+    )
+    exchange(transport)
+    assert b"\r\nmCP-mETHOD: p\xe9ng\r\n" in requests[0]
+    assert b"mcp-method" not in requests[0].replace(b"mCP-mETHOD", b"").lower()
+    assert b"mcp-name" not in requests[0].lower()
 
 
 def test_events_arrive_one_by_one_while_the_stream_is_open(connect: Connect) -> None:
@@ -494,3 +511,64 @@ def test_what_an_event_has_beyond_16_mib_is_counted() -> None:
 def sizes(events: list[tuple[bytes, int]]) -> list[tuple[int, int]]:
     """How much of each event was kept and left out; the data itself would make a failure unreadable."""
     return [(len(data), omitted) for data, omitted in events]
+
+
+def test_events_have_their_ids_and_an_event_without_data_is_told(connect: Connect) -> None:
+    events = b"id: 1\nretry: 50\ndata:\n\n: comment\n\nevent: message\nid: 2\ndata: {}\n\n"
+    transport = connect(STREAM + chunk(events) + chunk(b""))
+    transport.send(b"{}")
+    head, primer, message = arrival(transport), arrival(transport), arrival(transport)
+    assert (head.channel, primer.channel, message.channel) == ("head", "event", "sse")
+    assert (dict(primer.fields), primer.data) == ({"id": "1", "retry": "50"}, b"")
+    assert (dict(message.fields), message.data) == ({"id": "2"}, b"{}")
+
+
+@pytest.mark.parametrize("rest", [chunk(b""), b"not a chunk\r\n"], ids=["whole", "broken off"])
+def test_the_end_of_an_answer_is_told(connect: Connect, rest: bytes) -> None:
+    transport = connect(STREAM + chunk(b"data: {}\n\n") + rest)
+    number = transport.send(b"{}")
+    assert [channel for channel, _ in exchange_of(transport, number)] == ["head", "sse", "end"]
+
+
+def test_a_stream_that_the_client_breaks_off_has_no_end_and_hurts_no_other(connect: Connect) -> None:
+    closed = threading.Event()
+
+    def answer(to: socket.socket, request: bytes) -> None:
+        if request.startswith(b"GET"):
+            to.sendall(STREAM + chunk(b"data: {}\n\n"))
+            assert to.recv(1) == b""
+            closed.set()
+        else:
+            to.sendall(json(b"{}"))
+
+    transport = connect(answer)
+    number = transport.send(b"", {}, "GET")
+    assert (arrival(transport).channel, arrival(transport).channel) == ("head", "sse")
+    transport.break_off(number or 0)
+    over = end(transport)
+    assert (over.exchange, over.arrival, over.then) == (number, None, None)
+    assert closed.wait(PATIENCE)
+    transport.send(b"{}")
+    assert [channel for channel, _ in exchange(transport)] == ["head", "body"]
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_what_answers_no_message_is_no_message_and_ends_no_session(connect: Connect, method: str) -> None:
+    opening = json(b"{}").replace(b"200 OK\r\n", b"200 OK\r\nMcp-Session-Id: Abc\r\n")
+    refusal = b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nnot found"
+    transport = connect(lambda to, request: to.sendall(opening if request.startswith(b"POST") else refusal))
+    transport.send(b"{}")
+    exchange(transport)
+    transport.send(b"", {"Mcp-Session-Id": "Abc"}, method)
+    assert arrival(transport).status == 404
+    assert end(transport).then is None
+
+
+def exchange_of(transport: HttpTransport, number: int | None) -> list[tuple[str, bytes]]:
+    """The same as `exchange`, with what its end tells."""
+    arrived = []
+    while isinstance(event := transport.receive(PATIENCE), Arrival):
+        arrived.append((event.channel, event.data))
+    assert isinstance(event, Ended)
+    assert event.exchange == number
+    return [*arrived, *([(event.arrival.channel, b"")] if event.arrival is not None else [])]

@@ -282,7 +282,7 @@ BREAKS: list[tuple[str, Severity | None, Server, Script, str]] = [
     ("jsonrpc/no-server-requests", None, Server(before=(request("ping"),)), LIST, NEW),
     # codes and results of the stateless era
     ("jsonrpc/spec-code-band-only-defined", None, Server({"x/y": error(-32050)}), asking("x/y"), NEW),
-    ("jsonrpc/legacy-code-band-unused", None, Server({"x/y": error(-32001)}), asking("x/y"), NEW),
+    ("jsonrpc/legacy-code-band-unused", Severity.ADVICE, Server({"x/y": error(-32001)}), asking("x/y"), NEW),
     ("jsonrpc/retired-code-32002-unused", None, Server({"x/y": error(-32002)}), asking("x/y"), NEW),
     ("jsonrpc/retired-code-32042-unused", None, Server({"x/y": error(-32042)}), asking("x/y"), NEW),
     ("jsonrpc/application-codes-outside-reserved", None, Server({"x/y": error(-32500)}), asking("x/y"), NEW),

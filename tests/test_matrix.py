@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 
 import fronts
@@ -21,8 +21,9 @@ from conformance.checks.fuzz import TABLE
 from conformance.checks.registry import cases, checks
 from conformance.engine.options import Options
 from conformance.engine.runner import Runner
-from conformance.model import Fuzzing, Limits, Report, Target, Verdict
-from conformance.revisions import BY_DATE, REVISIONS
+from conformance.model import OWN, Client, Fuzzing, Limits, Report, Verdict
+from conformance.revisions import BY_DATE, CHOSEN, HTTP, REVISIONS, STDIO
+from conformance.settings.settings import DEMO, reference
 from conformance.survey.survey import CallPolicy
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
@@ -56,6 +57,14 @@ def faults() -> tuple[Fault, ...]:
     )
 
 
+@cache
+def tokens() -> dict[str, str]:
+    """Kind → an access token of the reference server."""
+    printed = subprocess.run([*REFERENCE, "--list-tokens"], capture_output=True, check=True, text=True).stdout
+    listed: dict[str, str] = json.loads(printed)
+    return listed
+
+
 EVERYTHING_EVERYWHERE = os.environ.get("MCP_CONFORM_MATRIX") == "full"
 """Whether all that the suite has is run against each fault in each revision.
 
@@ -63,6 +72,7 @@ Otherwise it is all that shares a session, in the newest of them, and if that do
 """
 ONE_SESSION = tuple(case.id for case in quick(Selection(cases(), frozenset()), ()).cases)
 
+CLIENT = Client("reference-client", "reference-client-secret")
 CAMPAIGNS = Fuzzing(seconds=60)
 FEW_FRAMES = Fuzzing(examples=12, seconds=60)
 """Enough for faults that show on any wrong frame."""
@@ -75,14 +85,22 @@ FOR_CAMPAIGNS = ("fuzzing", "fuzzing_calls")
 def outcome(
     *arguments: str,
     revisions: tuple[str, ...] = (),
-    http: bool = False,
+    transport: str = STDIO,
     only: tuple[str, ...] = (),
     fuzzing: Fuzzing = FEW_FRAMES,
     limits: Limits = LIMITS,
+    guarded: bool = False,
 ) -> Report:
-    """What the suite says of the reference server started with `arguments`; PATIENT goes with confirmation."""
-    url = "http://127.0.0.1:{port}/mcp" if http else ""
-    command = (*REFERENCE, *(("--transport", "http", "--port", "{port}") if http else ()), *arguments)
+    """What the suite says of the reference server started with `arguments`; PATIENT goes with confirmation.
+
+    `guarded` gives it a token of each kind.
+    """
+    plain = reference((), {name: word for word, name in CHOSEN.items()}[transport])
+    target = replace(plain, command=(*plain.command, *arguments))
+    if guarded:
+        given = tokens()
+        headers = {"Authorization": f"Bearer {given[OWN]}"}
+        target = replace(target, headers=headers, tokens=given, oauth=CLIENT, registers=True)
     options = Options(
         revisions=revisions,
         only=only,
@@ -91,7 +109,7 @@ def outcome(
         confirm=limits is PATIENT,
         fuzzing=fuzzing,
     )
-    runner = Runner(Target(command, url), options)
+    runner = Runner(target, options)
     for _event in runner.run():
         pass
     return runner.report()
@@ -131,10 +149,23 @@ def shown_by(report: Report, requirement: str) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("transport", DEMO)
 def test_the_correct_server_has_no_finding_in_any_revision(transport: str) -> None:
-    report = outcome(revisions=("all",), http=transport == "http", fuzzing=CAMPAIGNS)
-    expected = [r.date for r in REVISIONS if transport in r.transports]
+    report = outcome(revisions=("all",), transport=transport, fuzzing=CAMPAIGNS)
+    sound(report, [r.date for r in REVISIONS if r.carried_by(transport)])
+
+
+@pytest.mark.slow
+def test_the_correct_server_that_asks_for_a_token_has_no_finding_in_any_revision() -> None:
+    report = outcome("--authorization", revisions=("all",), transport=HTTP, fuzzing=NO_FRAMES, guarded=True)
+    sound(report, [r.date for r in REVISIONS if r.carried_by(HTTP)])
+    judged = {v.requirement.id: v for run in report.runs for v in run.verdicts}
+    passed = {name for name, verdict in judged.items() if verdict.verdict is Verdict.PASSED}
+    assert {"authorization/token-validated", "authorization/insufficient-scope-403"} <= passed
+
+
+def sound(report: Report, expected: list[str]) -> None:
+    """Assert that it has no finding, in the revisions that are expected."""
     assert [run.revision for run in report.runs] == expected
     assert findings(report) == {}
     assert report.exit == 0
@@ -182,8 +213,9 @@ def begun_early(fault: Fault) -> object:
 
 @pytest.mark.parametrize("fault", [begun_early(fault) for fault in ORDINARY])
 def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_path: Path) -> None:
-    http = "stdio" not in fault.transports
-    claimed = tuple(date for date in fault.revisions if (set(fault.transports) & set(BY_DATE[date].transports)))
+    over = next(name for name in DEMO if name in fault.transports)
+    test = partial(outcome, "--fault", fault.name, transport=over, guarded=fault.area.startswith("authorization"))
+    claimed = tuple(date for date in fault.revisions if any(BY_DATE[date].carried_by(t) for t in fault.transports))
     broken = fault.requirements[0]
     handshake = [date for date in claimed if BY_DATE[date].era == "handshake"]
     newest = (max(handshake or claimed),)
@@ -191,30 +223,30 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
     whole = claimed if EVERYTHING_EVERYWHERE else newest
     reports: list[Report] = []
     for only in ((),) if EVERYTHING_EVERYWHERE else (ONE_SESSION, (broken,), ()):
-        reports.append(outcome("--fault", fault.name, revisions=whole, http=http, only=only, fuzzing=NO_FRAMES))
+        reports.append(test(revisions=whole, only=only, fuzzing=NO_FRAMES))
         if broken in findings(reports[-1]) or reports[-1].problem:
             break
     else:
-        reports.append(outcome("--fault", fault.name, revisions=whole, http=http, only=campaigns(broken)))
+        reports.append(test(revisions=whole, only=campaigns(broken)))
     # It is shown by the same cases in the older revisions, and by either front.
     shown = shown_by(reports[-1], broken) or (broken,)
     if older and not EVERYTHING_EVERYWHERE:
-        reports.append(outcome("--fault", fault.name, revisions=older, http=http, only=shown))
+        reports.append(test(revisions=older, only=shown))
     due = {date for date in claimed if date in load()[broken].levels}
     problems = [report.problem for report in reports if report.problem]
     missed = tuple(sorted(due - together(reports).get(broken, set())))
     if missed and not problems:
-        reports.append(outcome("--fault", fault.name, revisions=missed, http=http, only=(broken,), limits=PATIENT))
+        reports.append(test(revisions=missed, only=(broken,), limits=PATIENT))
     found = together(reports)
     if problems:  # no session opens at all: it is told once
         due &= found.get(broken, set()) or {"once"}
     assert found.get(broken, set()) >= due, problems
     unrelated = tuple(sorted(set(found) - set(fault.requirements)))
     if unrelated:
-        again = outcome("--fault", fault.name, revisions=claimed, http=http, only=unrelated, limits=PATIENT)
+        again = test(revisions=claimed, only=unrelated, limits=PATIENT)
         assert set(findings(again)) <= set(fault.requirements), "unrelated findings"
     assert diagnoses(reports) <= {row.diagnosis for row in table() if row.id == mistake_faults.ROW_OF.get(fault.name)}
-    if newest == (fronts.REVISION,) and not http:
+    if newest == (fronts.REVISION,) and over == STDIO:
         words = ["--fuzz", str(FEW_FRAMES.examples), *(word for case in shown for word in ("--only", case))]
         server = f"{fronts.SERVER} --fault {fault.name}"
         said = fronts.by_command_line(tmp_path, server, *words, start=fronts.here)

@@ -8,6 +8,7 @@ from pathlib import Path
 from sessions import session as opened_session
 
 from conformance.catalogue.case_files import load_cases
+from conformance.catalogue.case_names import Known
 from conformance.catalogue.requirements import load
 from conformance.checks.ledger import Ledger
 from conformance.checks.probes import Bench, Observation, Probe
@@ -30,7 +31,7 @@ def judged(
     probes = {"mine.probe": Probe("mine.probe", (), observe)}
     text = f"area: mine\ncases:\n  - id: it\n    title: What is tested here\n{case}"
     (folder / "mine.yaml").write_text(text)
-    (loaded,) = load_cases(folder, load(), set(PICKS), probes)
+    (loaded,) = load_cases(folder, Known(load(), set(PICKS), probes))
     ledger = Ledger(loaded.id)
     bench = Bench(opened_session(answer), Survey({}, CallPolicy("all")), ledger, None)  # type: ignore[arg-type]
     play(loaded, bench, probes)

@@ -10,6 +10,7 @@ from sessions import REVISION
 from sessions import session as opened_session
 
 from conformance.catalogue.case_files import load_cases
+from conformance.catalogue.case_names import Known
 from conformance.checks.ledger import Ledger
 from conformance.checks.probes import Bench
 from conformance.engine.player import play
@@ -32,13 +33,14 @@ class Played:
     def __init__(self, folder: Path, text: str, survey: Survey | None = None, answer: Callable[[Json], Json] = dict):
         (folder / "mine.yaml").write_text(f"area: mine\ncases:\n  - id: it\n    title: What is tested here\n{text}")
         rules: dict[str, Requirement] = {}
-        (case,) = load_cases(folder, {}, set(PICKS), {}, rules)
+        (case,) = load_cases(folder, Known({}, set(PICKS), {}, rules))
         self.sent: list[Json] = []
         self.ledger = Ledger(CASE)
 
         def respond(message: Json) -> Iterable[Json]:
             self.sent.append(message)
-            yield {"id": message["id"], **answer(message)}
+            answered = answer(message)
+            yield answered if "method" in answered else {"id": message["id"], **answered}
 
         target = opened_session(respond)
         target.case = CASE
@@ -100,6 +102,26 @@ def test_the_keys_of_a_list_are_kept_as_they_came_and_sorted(tmp_path: Path) -> 
     assert CASE in played.ledger.tested
 
 
+WAITS_FOR = """\
+    steps:
+      - request: subscriptions/listen
+        wait-for: notifications/begun
+        save: {begun: notification}
+        expect: [{saved: {begun: {$present: true}}}]
+"""
+
+
+def test_a_notification_is_waited_for_in_place_of_the_answer(tmp_path: Path) -> None:
+    played = Played(tmp_path, WAITS_FOR, answer=lambda _: {"method": "notifications/begun"})
+    assert CASE in played.ledger.tested
+    assert not played.ledger.findings
+
+
+def test_an_answer_ends_the_wait_for_a_notification(tmp_path: Path) -> None:
+    played = Played(tmp_path, WAITS_FOR, answer=lambda _: {"error": {"code": -32601, "message": "unknown"}})
+    assert [finding.requirement for finding in played.ledger.findings] == [CASE]
+
+
 class Greeted:
     """A session that is not opened yet, whose server keeps what it hears."""
 
@@ -126,7 +148,7 @@ def test_initialize_carries_version_capabilities_and_name_unless_the_case_says_o
         expect: [{response: {result: {$present: true}}}]
 """
     (tmp_path / "mine.yaml").write_text(f"area: mine\ncases:\n  - id: it\n    title: What is tested here\n{text}")
-    (case,) = load_cases(tmp_path, {}, set(PICKS), {}, {})
+    (case,) = load_cases(tmp_path, Known({}, set(PICKS), {}, {}))
     target = Greeted(REVISION.date, {"roots": {}})
     play(case, Bench(target.session, Survey({}, ALL), Ledger(CASE), None), {})  # type: ignore[arg-type]
     (initialize,) = target.sent

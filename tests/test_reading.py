@@ -38,6 +38,7 @@ from conformance.session.messages import DEEPEST, beyond_us, encode, id_key, par
 from conformance.session.session import Call, NotSpoken, Session
 from conformance.survey.arguments import Unfillable, candidates
 from conformance.survey.survey import CallPolicy
+from conformance.transports import Transport
 from conformance.transports.memory import MemoryTransport
 from conformance.validation.schema_bounds import deeper
 
@@ -56,7 +57,13 @@ class InMemory(Connections):
         self._changes = changes
 
     def session(
-        self, revision: Revision, client: Json = None, *, own_process: bool = True, urgent: bool = False
+        self,
+        revision: Revision,
+        client: Json = None,
+        *,
+        own_process: bool = True,
+        urgent: bool = False,
+        beside: Transport | None = None,
     ) -> Session:
         """A session with a server of its own."""
         transport = MemoryTransport(Little(revision.date, self._changes))

@@ -555,11 +555,14 @@ class Endpoint:
         said = re.search(r"http://127\.0\.0\.1:(\d+)/mcp", self.process.stderr.readline())
         assert said
         self.port = int(said[1])
+        self.token = ""
 
     def open(self, method: str, body: Any = None, **headers: str) -> http.client.HTTPResponse:
         """Send a request; the response with its body still to be read."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         own = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        if self.token:
+            own["Authorization"] = f"Bearer {self.token}"
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         data = body if isinstance(body, bytes) else json.dumps(body) if body is not None else None
         connection.request(method, "/mcp", data, {**own, **given})
@@ -699,6 +702,13 @@ def test_fault_names_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
+@cache
+def tokens() -> dict[str, str]:
+    """Kind → an access token."""
+    listed: dict[str, str] = json.loads(subprocess.check_output([*COMMAND, "--list-tokens"]))
+    return listed
+
+
 def with_transport(transport: str) -> list[Message]:
     """The faults whose first transport this is, and whose text does not say that there is no handshake era."""
     return [each for each in faults() if each["transports"][0] == transport and "modern only" not in each["text"]]
@@ -716,6 +726,8 @@ def test_a_server_with_a_fault_answers_initialize(fault: Message) -> None:
 @pytest.mark.parametrize("fault", with_transport("http"), ids=lambda fault: fault["name"])
 def test_a_server_with_a_fault_answers_initialize_over_http(fault: Message) -> None:
     server = Endpoint("--fault", fault["name"])
+    if fault["area"].startswith("authorization"):
+        server.token = tokens()["own"]
     try:
         assert b'"protocolVersion"' in server.open("POST", initialize("2025-11-25")).read()
     finally:

@@ -235,7 +235,7 @@ def test_checking_a_folder_without_cases_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("serve: x\n", "mcp-conform.yaml:1: 'serve' is not known in the file; allowed are server, url, env"),
+        ("serve: x\n", "mcp-conform.yaml:1: 'serve' is not known in the file; allowed are server, url, transport"),
         ("server: x\ntimeout: soon\n", "mcp-conform.yaml:2: timeout: 'soon' is not of type 'number'"),
         ("server: x\njobs: 0\n", "mcp-conform.yaml:2: jobs: 0 is less than the minimum of 1"),
         ("- server\n", "mcp-conform.yaml:1: is not a target file: it must hold keys such as server, not a list"),

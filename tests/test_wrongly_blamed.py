@@ -157,6 +157,13 @@ def test_what_answers_a_frame_that_is_no_message_is_a_warning_at_most(tmp_path: 
     assert said.severities["jsonrpc/version-member"] == "warning"
 
 
+def test_a_server_that_answers_nothing_anyway_is_not_said_to_be_hurt_by_a_message(tmp_path: Path) -> None:
+    cases = ["cancellation/race", "cancellation/invalid", "jsonrpc/invalid-requests", "transport-stdio/chunks"]
+    only = [word for case in cases for word in ("--only", case)]
+    said = run(tmp_path, "silent-once-open", "--timeout", "1", *only)
+    assert said.severities == {"jsonrpc/every-request-answered-once": "violation"}, said.printed
+
+
 def test_the_shape_of_what_had_to_be_refused_is_a_warning_at_most(tmp_path: Path) -> None:
     chosen = ("--only", "jsonrpc/invalid-params", "--only", "resources")
     said = run(tmp_path, "reads-nothing", "--revision", "2025-11-25", "--fuzz", "0", *chosen)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from conformance.catalogue.case_names import Judging, Known, Names
+from conformance.catalogue.case_names import Known, Names
 from conformance.catalogue.cases import (
     ANSWERED,
     OWN,
@@ -29,48 +29,33 @@ from conformance.catalogue.requirements import applies, near
 from conformance.files.places import SCHEMAS
 from conformance.files.yaml_files import FileError, Lines, Place, line_of, load, problems
 from conformance.model import Basis, Json, Level, Requirement, Severity
-from conformance.revisions import REVISIONS, holds
+from conformance.revisions import HTTP, REVISIONS, TRANSPORTS, holds
 
 KINDS = ("request", "notify", "raw", "raw64", "http", "batch", "close", "pages", "probe", "steps")
 OUTCOMES: tuple[Outcome, ...] = ("held", "broken", "inconclusive", "not-applicable", "blocked")
-WHOLE = ("request", "response", "pages")
+WHOLE = ("request", "response", "notification", "pages")
 """What `save` may name beside a path into the response."""
 
 
-def load_cases(
-    folder: Path,
-    requirements: Mapping[str, Requirement],
-    picks: Collection[str],
-    probes: Mapping[str, Judging],
-    own: dict[str, Requirement] | None = None,
-    watched: Collection[str] = (),
-) -> tuple[Case, ...]:
+def load_cases(folder: Path, known: Known) -> tuple[Case, ...]:
     """All cases of the files `*.yaml` in `folder`, in order.
 
-    `picks` are the kinds that `$pick` and `each` may name, `probes` the probes by name. With `own` they are cases of
-    the user: their areas are `own/area`, and what they expect without naming a requirement is a rule of the user's,
-    which is added to `own` under the id of the case. `watched` are the requirements that invariants judge. Raises
-    FileError, also if there is no case.
+    The areas of the user's own cases are `own/area`, and what they expect without naming a requirement is a rule of the
+    user's, which is added to `known.own` under the id of the case. Raises FileError, also if there is no case.
     """
     if not folder.is_dir():
         raise FileError(folder, 1, "is not a folder" if folder.exists() else "there is no such folder")
-    known = Known(requirements, picks, probes, own, watched)
     found = [case for path in sorted(folder.glob("*.yaml")) for case in _File(path, known).cases()]
     if not found:
         raise FileError(folder, 1, "holds no case: there is no file *.yaml")
     return tuple(found)
 
 
-def check_cases(
-    path: Path,
-    requirements: Mapping[str, Requirement],
-    picks: Collection[str],
-    probes: Mapping[str, Judging],
-    watched: Collection[str] = (),
-) -> Iterator[Case | FileError]:
+def check_cases(path: Path, known: Known) -> Iterator[Case | FileError]:
     """Of the user's cases in a file, or in the files `*.yaml` of a folder, each one that is well, or what is wrong.
 
-    Of one case the first thing that is wrong is told, and what is wrong with a file beside its cases.
+    Of one case the first thing that is wrong is told, and what is wrong with a file beside its cases. Each file has
+    rules of its own.
     """
     paths = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
     if not paths:
@@ -79,7 +64,7 @@ def check_cases(
         if each.exists() and each.suffix != ".yaml":
             yield FileError(each, 1, "is not read by --cases: the name of a file of cases ends with .yaml")
         else:
-            yield from _File(each, Known(requirements, picks, probes, {}, watched)).checked()
+            yield from _File(each, replace(known, own={})).checked()
 
 
 class _File:
@@ -192,12 +177,12 @@ class _File:
         if step.kind in ("raw", "close") and case.isolation == "shared":
             raise self._error(here, f"a case that says {step.kind!r} cannot share a session")
         of_http = [e for e in step.expect if e.subject in ("status", "headers") and not _only_http(e.when)]
-        if (step.kind == "http" or of_http) and case.transports != ("http",):
+        if (step.kind == "http" or of_http) and case.transports != (HTTP,):
             raise self._error(here, "what only HTTP has needs transports: [http]")
         for j, expectation in enumerate(step.expect):
             requirement = self._known.requirement(expectation.requirement)
             assert requirement is not None
-            transports = case.transports or ("stdio", "http")
+            transports = case.transports or TRANSPORTS
             if not any(applies(requirement, date, transport) for date in dates for transport in transports):
                 what = f"{requirement.id} holds in no revision over no transport of {case.id}"
                 raise self._error((*here, "expect", j, "requirement"), what)
@@ -254,6 +239,7 @@ class _File:
             illegal=kind in ("raw", "http") or entry.get("illegal", False),
             meta=entry.get("meta", True),
             wait=entry.get("wait", True),
+            wait_for=entry.get("wait-for", ""),
             headers=resolved(http.get("headers") or entry.get("headers", {})),
             save=entry.get("save", {}),
             raw=entry.get("raw", "") or http.get("body", ""),
@@ -285,11 +271,11 @@ class _File:
     def _observing(self, entry: dict[str, Json], place: Place, saved: set[str]) -> Step:
         """A probe whose observations are judged here."""
         name = entry["probe"]
-        for word in ("as", "expect"):
-            if word not in entry:
-                raise self._error((*place, "probe"), f"the probe {name} makes observations: it needs {word!r}")
+        if "as" not in entry:
+            raise self._error((*place, "probe"), f"the probe {name} makes observations: it needs 'as'")
         saved.add(entry["as"])
-        expect = tuple(self._expectation(each, (*place, "expect", i), saved) for i, each in enumerate(entry["expect"]))
+        asked = entry.get("expect", ())
+        expect = tuple(self._expectation(each, (*place, "expect", i), saved) for i, each in enumerate(asked))
         judges = tuple(dict.fromkeys(expectation.requirement for expectation in expect))
         illegal = self._known.probes[name].illegal
         settings = entry.get("with", {})
@@ -406,7 +392,7 @@ def _dates(case: Case) -> list[str]:
 
 
 def _only_http(when: Condition | None) -> bool:
-    return when is not None and when.transport == "http"
+    return when is not None and when.transport == HTTP
 
 
 def own_requirement(

@@ -30,12 +30,16 @@ class Judging(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The names that cases may use. `watched` are the requirements that invariants judge, whatever a case says."""
+    """The names that cases may use.
+
+    `picks` are the kinds that `$pick` and `each` may name, `probes` the probes by name. With `own` they are cases of
+    the user, whose rules are added to it. `watched` are the requirements that invariants judge, whatever a case says.
+    """
 
     requirements: Mapping[str, Requirement]
     picks: Collection[str]
     probes: Mapping[str, Judging]
-    own: dict[str, Requirement] | None
+    own: dict[str, Requirement] | None = None
     watched: Collection[str] = ()
 
     def requirement(self, identifier: str) -> Requirement | None:

@@ -118,10 +118,10 @@ class Step:
 
     `method` may be `{$saved: name}`. `params` and `id` are ABSENT if the case does not say them; `{$pick: kind}` and
     `{$saved: name}` in `params`, `batch` and `headers` are yet to be replaced. `meta` is false if the era adds
-    nothing, `wait` if the answer is not waited for. The bytes of raw and http steps are `raw64` in base64, or `raw`.
-    `save` is name → dotted path into the response, or `request`, `response` or `pages`. `judges` are the requirements
-    that the step can judge, `settings` what goes to the probe. `steps` are played for `each`, `together` or in
-    `another` session.
+    nothing, `wait` if the answer is not waited for; `wait_for` is the method of a notification that will do as well.
+    The bytes of raw and http steps are `raw64` in base64, or `raw`. `save` is name → dotted path into the response, or
+    `request`, `response`, `notification` or `pages`. `judges` are the requirements that the step can judge, `settings`
+    what goes to the probe. `steps` are played for `each`, `together` or in `another` session.
     """
 
     kind: StepKind
@@ -131,6 +131,7 @@ class Step:
     illegal: bool = False
     meta: bool = True
     wait: bool = True
+    wait_for: str = ""
     headers: Mapping[str, Json] = field(default_factory=dict)
     save: Mapping[str, str] = field(default_factory=dict)
     raw: str = ""
@@ -183,6 +184,15 @@ class Case:
     def plain_steps(self) -> Iterator[Step]:
         """All steps that hold no others."""
         return _plain(self.steps)
+
+    @property
+    def asks_for_life(self) -> bool:
+        """Whether it may be judged by whether the server still answers, and begins with no request that shows that."""
+        first = next(self.plain_steps)
+        if first.kind == "request" and first.wait:
+            return False
+        expected = [expectation for step in self.plain_steps for expectation in step.expect]
+        return any(each.subject == "alive" or any(row.when.alive is False for row in each.rows) for each in expected)
 
     @property
     def illegal(self) -> bool:

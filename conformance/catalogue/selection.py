@@ -82,6 +82,21 @@ def quick(selection: Selection, invariant: Collection[str]) -> Selection:
     return Selection(played, selection.requirements - lost)
 
 
+def harmless(selection: Selection, invariant: Collection[str], own: Collection[str]) -> Selection:
+    """The same without the cases that may hurt the server, but for those of the ids `own`.
+
+    Requirements that only what is left out judges are not reported; `invariant` are judged in any session. Raises
+    UsageError if nothing is left.
+    """
+    played = tuple(case for case in selection.cases if not case.harmful or case.id in own)
+    if selection.cases and not played:
+        raise UsageError(
+            "what was asked for may hurt the server, which mcp-conform did not start: --harmful plays it all the same"
+        )
+    lost = _judged(selection.cases) - _judged(played) - frozenset(invariant)
+    return Selection(played, selection.requirements - lost)
+
+
 def _judged(cases: Iterable[Case]) -> frozenset[str]:
     return frozenset(identifier for case in cases for identifier in case.requirements)
 

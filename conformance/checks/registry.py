@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from conformance.catalogue.case_files import load_cases
+from conformance.catalogue.case_names import Known
 from conformance.catalogue.cases import Case
 from conformance.catalogue.requirements import applies, load
 from conformance.checks.fuzz import CAMPAIGNS
 from conformance.checks.invariants import load_invariants
 from conformance.checks.probes import Probe, load_probes
 from conformance.files.places import CASES
-from conformance.model import Extent
+from conformance.model import Extent, Requirement
 from conformance.survey.picks import PICKS
 
 
@@ -25,7 +26,12 @@ def probes() -> dict[str, Probe]:
 @cache
 def cases() -> tuple[Case, ...]:
     """All cases of the suite."""
-    return load_cases(CASES, load(), set(PICKS), probes(), watched=judged_by_invariants())
+    return load_cases(CASES, known())
+
+
+def known(own: dict[str, Requirement] | None = None) -> Known:
+    """The names that cases may use, with `own` for cases of the user."""
+    return Known(load(), set(PICKS), probes(), own, judged_by_invariants())
 
 
 @cache

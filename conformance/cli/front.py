@@ -33,6 +33,8 @@ def carry_out(plan: Invocation, ahead: StdioTransport | None = None) -> int:
     interrupts.settle(False)
     engine = _engine(plan, ahead)
     mask = Mask(plan.target.secrets)
+    if isinstance(engine, Runner):
+        engine.teach(mask.learn)
     with contextlib.closing(Delivery(mask)) as delivery:
         for kind, path in plan.files.items():
             try:

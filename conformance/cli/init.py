@@ -15,6 +15,9 @@ from conformance.cli.wrong_use import wrong
 @click.option("--server", default="", metavar="COMMAND", help="Command that starts the server.")
 @click.option("--url", default="", metavar="URL", help="URL of the server, as for mcp-conform itself.")
 @click.option(
+    "--transport", type=click.Choice(["stdio", "http", "sse", "websocket"]), help="How the server is spoken to."
+)
+@click.option(
     "--env",
     multiple=True,
     metavar="NAME=VALUE",
@@ -34,7 +37,9 @@ from conformance.cli.wrong_use import wrong
     metavar="FILE",
     help="The file to write.",
 )
-def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], output: Path) -> None:
+def init(
+    server: str, url: str, transport: str | None, env: tuple[str, ...], header: tuple[str, ...], output: Path
+) -> None:
     """Ask a server what it offers and write a target file for it, with comments. An existing file is not changed."""
     from conformance.engine.runner import Runner
     from conformance.engine.supervision import Supervisor
@@ -47,7 +52,7 @@ def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], o
     if not (server or url):
         wrong("say which server: --server COMMAND or --url URL")
     _check(output)
-    words = Words(server, url, env, header, only=["session/survey"], revisions=["newest"])
+    words = Words(server, url, transport, env, header, only=["session/survey"], revisions=["newest"])
     mask = Mask({})
     try:
         target, options = settle(words, None)
@@ -64,7 +69,7 @@ def init(server: str, url: str, env: tuple[str, ...], header: tuple[str, ...], o
         tuple(text.partition(":")[0].strip() for text in header),
     )
     try:
-        _put(output, text_for(Given(server, url, *names), survey, mask.text))
+        _put(output, text_for(Given(server, url, *names, transport or ""), survey, mask.text))
     except Misread as why:
         _nothing(mask.text(str(why)))
     lists = (("tools", survey.tools), ("resources", survey.resources), ("prompts", survey.prompts))

@@ -72,6 +72,13 @@ def _seconds(section: str, name: str, text: str) -> Callable[[F], F]:
     return _option(section, name, type=click.FloatRange(min=0.1), metavar="SECONDS", help=text)
 
 
+TRANSPORT = _option(
+    TARGET,
+    "--transport",
+    type=click.Choice(["stdio", "http", "sse", "websocket"]),
+    help="How the server is spoken to; sse is HTTP+SSE, as of 2024-11-05. Default: stdio without a --url, websocket at "
+    "a ws:// URL, else http and, if messages are refused there, sse.",
+)
 REVISION = _option(
     CHOICE,
     "--revision",
@@ -92,6 +99,13 @@ QUICK = _option(
     "--quick",
     is_flag=True,
     help="Test only what can be found out in one session, while you work on the server. The whole run finds more.",
+)
+HARMFUL = _option(
+    CARE,
+    "--harmful",
+    is_flag=True,
+    help="Send also what may hurt the server, such as generated frames, to one that was not started by mcp-conform. "
+    "One that it starts itself (--server) always gets them.",
 )
 PROFILE = _option(
     CHOICE,
@@ -179,9 +193,38 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     metavar="URL",
     help="URL of a server that is running or, with --server, is started; {port} in both is a free port.",
 )
+@TRANSPORT
 @_option(TARGET, "--env", multiple=True, metavar="NAME=VALUE", help="Add to the server's environment. Repeatable.")
 @_file(TARGET, "--cwd", "The folder in which the server is started.", "DIR")
 @_option(TARGET, "--header", multiple=True, metavar="'NAME: VALUE'", help="Send with every HTTP request. Repeatable.")
+@_option(
+    TARGET,
+    "--token-env",
+    metavar="NAME",
+    help="Send the access token in this environment variable with every HTTP request. It is never shown.",
+)
+@_option(
+    TARGET,
+    "--other-token",
+    multiple=True,
+    metavar="KIND=NAME",
+    help="Another access token, in this environment variable, which must be refused somewhere; its kind is "
+    "fewer-scopes, other-user, other-audience or expired. Repeatable.",
+)
+@_option(
+    TARGET,
+    "--oauth",
+    type=click.Choice(["client-credentials"]),
+    help="Get the access token from the authorization server that the server names, which is contacted for that, with "
+    "the client in MCP_CONFORM_CLIENT_ID and MCP_CONFORM_CLIENT_SECRET.",
+)
+@_option(
+    TARGET,
+    "--register-client",
+    is_flag=True,
+    help="Clients may be registered with the server, if it is its own authorization server (2025-03-26).",
+)
+@_option(TARGET, "--scope", metavar="SCOPE", help="What --oauth asks for.  [default: what the server names]")
 @_file(
     TARGET,
     "--target",
@@ -215,6 +258,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 )
 @_option(CARE, "--call-tool", multiple=True, metavar="NAME", help="This tool may be called. Repeatable.")
 @_option(CARE, "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many servers run at once.  [default: 6]")
+@HARMFUL
 @_seconds(CARE, "--start-timeout", "How long the first answer may take.  [default: 30]")
 @_seconds(CARE, "--timeout", "How long any other answer may take.  [default: 10]")
 @_seconds(CARE, "--time-limit", "How long the run may take: then it stops and reports.  [default: no limit]")
@@ -249,12 +293,15 @@ def app(context: click.Context, /, **given: Any) -> None:
         return
     if given["name"] and not config:
         wrong("--name: only the servers of a --config have names")
+    if given["scope"] and not given["oauth"]:
+        wrong("--scope: it is for --oauth")
     if config and given["snapshot"]:
         wrong("--snapshot is of one server: it cannot be used with --config")
-    if config and any(given[name] for name in ("server", "url", "env", "cwd", "header", "target")):
+    ours = ("server", "url", "transport", "env", "cwd", "header", "token_env", "other_token", "oauth", "target")
+    if config and any(given[name] for name in ours):
         wrong(
-            "--config says how its servers are started: --server, --url, --env, --cwd, --header and --target cannot "
-            "be used with it"
+            "--config says how its servers are started: --server, --url, --transport, --env, --cwd, --header, "
+            "--token-env, --other-token, --oauth and --target cannot be used with it"
         )
     from conformance.engine.options import Invocation
     from conformance.model import UsageError
@@ -293,13 +340,22 @@ def _words(given: dict[str, Any]) -> Words:
 @app.command()
 @click.option("--fault", multiple=True, metavar="NAME", help="Give the server this fault. Repeatable.")
 @click.option("--list-faults", is_flag=True, help="List the faults and exit.")
+@click.option("--transport", type=click.Choice(["stdio", "http", "sse"]), help="How the server is spoken to.")
+@click.option("--authorization", is_flag=True, help="Let the server ask for a token, over HTTP.")
 @REVISION
 @ONLY
 @QUICK
 @PROFILE
 @FUZZ
 @VERBOSE
-def demo(fault: tuple[str, ...], list_faults: bool, verbose: bool, **given: Any) -> None:
+def demo(
+    fault: tuple[str, ...],
+    list_faults: bool,
+    transport: str | None,
+    authorization: bool,
+    verbose: bool,
+    **given: Any,
+) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
     from conformance.engine.options import Invocation
     from conformance.model import UsageError
@@ -311,7 +367,7 @@ def demo(fault: tuple[str, ...], list_faults: bool, verbose: bool, **given: Any)
         return
     try:
         _, options = settle(replace(_words(given), call_tools="all"), None)
-        plan = Invocation(reference(fault), options, {}, verbose)
+        plan = Invocation(reference(fault, transport or "", authorization), options, {}, verbose)
     except UsageError as error:
         wrong(str(error))
     _run(plan)

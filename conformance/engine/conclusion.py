@@ -12,9 +12,10 @@ from conformance.checks.ledger import Ledger
 from conformance.checks.registry import checks, extent
 from conformance.engine.options import Options
 from conformance.engine.reproduction import command
-from conformance.engine.units import CLOSING, OPENING, SURVEY, State
+from conformance.engine.stage import CLOSING, OPENING, SURVEY
+from conformance.engine.units import State
 from conformance.engine.verdicts import Facts, in_order, judge
-from conformance.model import Judged, Requirement, Run, Target, Verdict
+from conformance.model import Judged, Requirement, Run, Severity, Target, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ class Conclusion:
             self._judging(),
             state.seconds,
             state.blocked_by or cut,
-            options.softened,
+            {**dict.fromkeys(self.requirements, Severity.WARNING), **options.softened}
+            if state.locked
+            else options.softened,
         )
         verdicts = [
             self._completed(judge(requirement, facts), state, options) for requirement in self._reportable(state)

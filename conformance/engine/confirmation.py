@@ -10,7 +10,8 @@ from conformance.catalogue.cases import Case
 from conformance.catalogue.selection import Selection
 from conformance.checks.ledger import Ledger
 from conformance.engine.detection import judge_refusal
-from conformance.engine.units import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage, State, Workshop
+from conformance.engine.stage import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage
+from conformance.engine.units import State, Workshop
 from conformance.engine.verdicts import severity_of
 from conformance.model import Finding, FindingKind, Limits, Requirement, Severity
 from conformance.session.session import NotSpoken
@@ -108,7 +109,8 @@ class Confirmation:
         weighty = {finding.case for finding in first if self._weighs(state, finding)}
         parts: list[tuple[tuple[Case, ...], Sequence[str]]] = [((case,), ()) for case in cases if case.id in weighty]
         light = tuple(case for case in cases if case.id not in weighty)
-        return parts + [((), outside)] * bool(outside) + [(light, ())] * bool(light)
+        # What is outside of the cases goes first: a survey and the end of a session take longest.
+        return [((), outside)] * bool(outside) + parts + [(light, ())] * bool(light)
 
     def _weighs(self, state: State, finding: Finding) -> bool:
         requirement, revision = self.requirements[finding.requirement], state.revision.date

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from conformance.model import Json, Limits, Target
+from conformance.engine.starting import Starts
+from conformance.model import AUTHORIZATION, Client, Json, Limits, Target
 from conformance.revisions import Revision
 from conformance.session.answers import Given
 from conformance.session.eras import era_of
+from conformance.session.messages import Unavailable
 from conformance.session.patience import Patience
 from conformance.session.session import Observer, Session
 from conformance.system.processes import strays_ended
 from conformance.target.listening import RunningServer
 from conformance.target.process import LEFT_BEHIND, left_behind
 from conformance.target.secrets import secrets_of
-from conformance.transports import StartError, Transport
+from conformance.transports import Arrival, Ended, StartError, Transport
+from conformance.transports.at_url import AtUrl
 from conformance.transports.http import HttpTransport
+from conformance.transports.sse import SseTransport
 from conformance.transports.stdio import StdioTransport
+from conformance.transports.web import Web
+from conformance.transports.websocket import WebSocketTransport
 
 IMPATIENT = 1.0
 """Seconds to wait for the end of a server that is known not to end by itself."""
@@ -39,11 +43,11 @@ least as long as an answer."""
 MOST_SLOW = 3.0
 """Where a target takes more than a second to start, tools count as slow that many times later, at most."""
 
-AT_ONCE = os.cpu_count() or 1
-"""How many targets may be starting at the same time: a start is work, and more of them only hold each other up."""
-
-GIVE_WAY = 0.05
-"""Seconds after which a target is started ahead, if somebody waited for one just now."""
+AT_URLS: dict[str, type[HttpTransport] | type[WebSocketTransport]] = {
+    each.name: each for each in (HttpTransport, SseTransport, WebSocketTransport)
+}
+GRANTED = "access_token"
+"""Stands in reports for a token that the authorization server gave us."""
 
 Watch = Callable[[Session], Observer | None]
 
@@ -51,40 +55,47 @@ Watch = Callable[[Session], Observer | None]
 class Connections:
     """Starts transports and wraps them into sessions; closes all of them, from any thread.
 
-    While one process works, the next ones are started: `expect(n)` says how many more will be needed. Whoever waits for
-    one comes before those that are started ahead.
-    `answers` is what is answered to the target's questions.
-    `started` counts the processes started, `requests` the requests made in sessions that are over.
+    While one process works, the next ones are started: `expect(n)` says how many more will be needed.
+    `answers` is what is answered to the target's questions. `requests` counts those made in sessions that are over.
     """
 
     def __init__(self, target: Target, limits: Limits, spares: int, watch: Watch | None = None) -> None:
         self.target = target
         self.limits = limits
+        self.learn: Callable[[Mapping[str, str]], None] = lambda secrets: None
+        """Is told of each secret that we get in the course of the run: value → name."""
+        self.grants: list[str] = []
+        """Where tokens have come from, one sentence each."""
+        self._granted: dict[str, Target] = {}
+        self._granting = threading.Lock()
         self.answers = Given()
         self.patience = Patience()
         self._secrets = secrets_of(target)
-        self.started = 0
         self.requests = 0
+        self._listened_after = 0.0
+        """Seconds that a server of ours took until it listened, at most; they are no part of its first answer."""
+        self.alone = False
+        """Whether each session gets a server of its own at a URL, too: it does not keep its clients apart."""
         self._left = ""
         """What a server at a URL left behind when it was ended, for people."""
         self._patient = limits
         self._hurried = True
-        self._spares = spares
         self._watch = watch
         self._lock = threading.Lock()
-        self._turn = threading.Condition(self._lock)
-        self._ready: deque[StdioTransport] = deque()
-        self._wanted = 0
-        self._coming = 0
-        self._queue: deque[object] = deque()
-        self._work = 0.0
-        self._begun: deque[float] = deque(maxlen=AT_ONCE)
-        self._alarm: threading.Timer | None = None
-        self._open: set[Transport] = set()
+        self._starts = Starts(lambda: StdioTransport(target, self.limits), 0 if target.url else spares)
+        self._open_ones: set[Transport] = set()
         self._servers: list[RunningServer] = []
         self._shared: RunningServer | None = None
         self._starting = threading.Lock()
+        self._served = 0
+        self._waited_in_vain = ""
+        """Why no server came to serve the URL in all the time that there is, "" if one did: nobody waits once more."""
         self._closed = False
+
+    @property
+    def started(self) -> int:
+        """How many processes were started so far."""
+        return self._starts.started + self._served
 
     def adapt(self, startup: float) -> None:
         """The target takes `startup` seconds to start: let the waits for it, silence, slow tools and its end fit that.
@@ -92,13 +103,13 @@ class Connections:
         From now on no more targets start within the time that one has been at work so far than there are cores.
         """
         with self._lock:
-            open_ones = tuple(self._open)
-        self._work = max((each.worked() for each in open_ones), default=0.0)
+            open_ones = tuple(self._open_ones)
+        self._starts.adapt(max((each.worked() for each in open_ones), default=0.0))
         quiet = min(self.limits.quiet, max(0.1, QUIET_STARTS * startup))
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
         longer = min(MOST_SLOW, max(1.0, startup))
         slow, late = self.limits.slow * longer, self.limits.late * longer
-        start = min(self.limits.start, max(self.limits.answer, LATER_STARTS * startup))
+        start = min(self.limits.start, max(self.limits.answer, LATER_STARTS * max(startup, self._listened_after)))
         adapted = replace(self.limits, start=start, quiet=quiet, shutdown=shutdown, slow=slow, late=late)
         self.limits = self._patient = adapted
 
@@ -111,34 +122,105 @@ class Connections:
     def begin_with(self, started: StdioTransport | None) -> None:
         """Take over a target that was started already."""
         if started is not None:
-            self._ready.append(started)
-            self.started += 1
+            self._starts.begin_with(started)
 
     def expect(self, processes: int) -> None:
         """`processes` more sessions will be asked for, so that they may be started ahead."""
-        with self._lock:
-            self._wanted += processes
-        self._top_up()
+        self._starts.expect(processes)
 
     def session(
-        self, revision: Revision, client: Json = None, *, own_process: bool = True, urgent: bool = False
+        self,
+        revision: Revision,
+        client: Json = None,
+        *,
+        own_process: bool = True,
+        urgent: bool = False,
+        beside: Transport | None = None,
     ) -> Session:
-        """A session that has said nothing yet. Over HTTP it shares one server unless it needs its own process.
+        """A session that has said nothing yet. At a URL it shares one server unless it needs its own process.
 
-        What is `urgent` comes before what others wait for. Raises StartError.
+        It shares that of the session `beside` it, if there is one. What is `urgent` comes before what others wait for.
+        Raises StartError.
         """
-        transport = self._http(own_process) if self.target.url else self._stdio(urgent)
+        transport = self._at_url(own_process, beside) if self.target.url else self._stdio(urgent)
         session = Session(transport, era_of(revision), revision, client=client, limits=self.limits)
         session.secrets = self._secrets
+        session.anonymous = bool(self.target.url) and not self.target.headers and "@" not in self.target.url
         session.requests.patience = self.patience
         session.answers.given = self.answers
         if self._watch is not None and (observer := self._watch(session)) is not None:
             session.observers.append(observer)
+            session.watching.witnesses.append(observer)
         return session
+
+    @property
+    def one_stream_at_url(self) -> bool:
+        """Whether clients at the URL get all that they hear in one stream each."""
+        return bool(self.target.url) and AT_URLS[self.target.transport].single_stream
+
+    def carry_by(self, transport: str) -> None:
+        """From now on sessions go over this transport."""
+        self.target = replace(self.target, via=transport)
+
+    def tells_endpoint(self) -> bool:
+        """Whether GET opens a stream that tells where to post messages: that is how HTTP+SSE is recognized."""
+        try:
+            transport = self._open(SseTransport, owned=False, server=self._server(False))
+        except StartError:
+            return False
+        deadline, told = time.monotonic() + self.limits.answer, False
+        while not told and (left := deadline - time.monotonic()) > 0:
+            event = transport.receive(left)
+            told = isinstance(event, Arrival) and event.channel == "endpoint"
+            if isinstance(event, Ended):
+                break
+        transport.close(hurry=True)
+        with self._lock:
+            self._open_ones.discard(transport)
+        return told
 
     def bare(self) -> Connections:
         """Connections of their own to the same target, which is given neither variables nor headers."""
         return Connections(replace(self.target, env={}, headers={}), self.limits, 0, self._watch)
+
+    def target_at(self, url: str) -> Target:
+        """The target as it is served at a URL: with the token that its authorization server gives us for that.
+
+        Raises StartError.
+        """
+        client = self.target.oauth
+        if client is None or not url or self.target.token:
+            return self.target
+        with self._granting:
+            if url not in self._granted:
+                from conformance.engine.oauth import AUDIENCE, granted
+
+                grant = granted(url, self.target.headers, client, self.limits)
+                self.learn({each: GRANTED for each in (grant.token, grant.foreign) if each})
+                headers = {**self.target.headers, "Authorization": f"Bearer {grant.token}"}
+                foreign = {AUDIENCE: grant.foreign} if grant.foreign else {}
+                tokens = {**foreign, **self.target.tokens}
+                self._granted[url] = replace(self.target, headers=headers, tokens=tokens)
+                self.grants += [] if self.grants else [grant.note]
+            return self._granted[url]
+
+    def grant(self, url: str, client: Client, scope: str) -> str:
+        """A token with that scope for the server at a URL. Raises Unavailable."""
+        from conformance.engine.oauth import granted
+
+        try:
+            token = granted(url, self._without_token(), replace(client, scope=scope), self.limits).token
+        except StartError as reason:
+            raise Unavailable(str(reason)) from None
+        self.learn({token: GRANTED})
+        return token
+
+    def _without_token(self) -> dict[str, str]:
+        return {name: value for name, value in self.target.headers.items() if name.lower() != AUTHORIZATION}
+
+    def web(self, session: Session) -> Web:
+        """A client for single requests to the server of a session, which go without what proves who we are."""
+        return Web(session.transport.url, self._without_token(), self.limits)
 
     def release(self, session: Session) -> None:
         """The session is closed and forgotten. Once an idle server had to be ended, the next ones get less time."""
@@ -146,21 +228,19 @@ class Connections:
             idle = self._hurried and session.opened and not session.spent and not any(session.pending)
             if idle and session.ending is not None and session.ending.how in ("terminated", "killed"):
                 self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT), impatient=True)
-            self._open.discard(session.transport)
+            self._open_ones.discard(session.transport)
             self.requests += len(session.calls)
 
     def forget(self, session: Session) -> None:
         """The session is closed, by whomever."""
         with self._lock:
-            self._open.discard(session.transport)
+            self._open_ones.discard(session.transport)
 
     def refuse(self) -> None:
         """Begin no session from now on; those that are open go on."""
         with self._lock:
             self._closed = True
-            self._turn.notify_all()
-            if self._alarm is not None:
-                self._alarm.cancel()
+        self._starts.refuse()
 
     def close(self, hurry: bool = False) -> None:
         """End everything that was ever started, in a `hurry` without waiting for any to go by itself.
@@ -170,9 +250,8 @@ class Connections:
         self.refuse()
         with self._lock:
             # Nobody has spoken to those that are ready, so nobody minds how they end.
-            transports = [(each, hurry) for each in self._open] + [(each, True) for each in self._ready]
+            transports = [(each, hurry) for each in self._open_ones] + [(each, True) for each in self._starts.leave()]
             servers, self._servers = self._servers, []
-            self._ready.clear()
         threads = [threading.Thread(target=each.close, kwargs={"hurry": unused}) for each, unused in transports]
         for thread in threads:
             thread.start()
@@ -195,85 +274,21 @@ class Connections:
     # -- inside
 
     def _stdio(self, urgent: bool) -> Transport:
-        with self._lock:
-            self._wanted = max(0, self._wanted - 1)
-            self._await_turn(urgent)
-            transport = self._ready.popleft() if self._ready else None
-            if transport is None:
-                self._begun.append(time.monotonic())
-        if transport is None:
-            transport = StdioTransport(self.target, self.limits)
-            transport.start()
-            self.started += 1
+        transport = self._starts.take(urgent)
         transport.hold_to(self.limits)
         self._adopt(transport)
-        self._top_up()
         return transport
 
-    def _await_turn(self, urgent: bool) -> None:
-        """Wait until a target is ready or may be started, one after another. To be called with the lock held."""
-        me = object()
-        if urgent:
-            self._queue.appendleft(me)
-        else:
-            self._queue.append(me)
-        while not self._closed and (self._queue[0] is not me or not (self._ready or self._until_turn() <= 0)):
-            self._turn.wait(self._until_turn() if self._queue[0] is me else None)
-        self._queue.remove(me)
-        self._turn.notify_all()
-        self._refuse_if_closed()
+    def _at_url(self, own_process: bool, beside: Transport | None) -> Transport:
+        own_process |= self.alone
+        server = self._server(own_process) if self.alone or not isinstance(beside, AtUrl) else beside.server
+        return self._open(AT_URLS[self.target.transport], server, own_process)
 
-    def _until_turn(self) -> float:
-        """Seconds until one more target may start. To be called with the lock held."""
-        if len(self._begun) < AT_ONCE:
-            return 0.0
-        return self._begun[0] + self._work - time.monotonic()
-
-    def _top_up(self) -> None:
-        """Start ahead what will be needed, now or when it is its turn."""
-        while not self.target.url:
-            with self._lock:
-                enough = len(self._ready) + self._coming >= min(self._spares, self._wanted)
-                if self._closed or enough or self._alarm is not None:
-                    return
-                if (left := self._until_turn()) > 0 or self._queue:
-                    self._alarm = threading.Timer(max(left, GIVE_WAY), self._again)
-                    self._alarm.daemon = True
-                    self._alarm.start()
-                    return
-                self._coming += 1
-                self._begun.append(time.monotonic())
-            if not self._start_spare():
-                return
-
-    def _again(self) -> None:
-        with self._lock:
-            self._alarm = None
-        self._top_up()
-
-    def _start_spare(self) -> bool:
-        """Whether it could be started; if not, whoever needs it will be told."""
-        transport = StdioTransport(self.target, self.limits)
-        try:
-            transport.start()
-        except StartError:
-            return False
-        finally:
-            with self._lock:
-                self._coming -= 1
-        with self._lock:
-            self.started += 1
-            if not self._closed:
-                self._ready.append(transport)
-                self._turn.notify_all()
-                return True
-        transport.close(hurry=True)
-        return False
-
-    def _http(self, own_process: bool) -> Transport:
-        server = self._server(own_process)
+    def _open(
+        self, kind: type[HttpTransport] | type[WebSocketTransport], server: RunningServer | None, owned: bool
+    ) -> Transport:
         url = server.url if server is not None else self.target.url
-        transport = HttpTransport(url, self.target.headers, self.limits, server, owned=own_process)
+        transport = kind(url, self.target_at(url).headers, self.limits, server, owned=owned)
         transport.start()
         self._adopt(transport)
         return transport
@@ -287,7 +302,15 @@ class Connections:
             if self._shared is not None and self._shared.refuses():
                 self._shared.end()  # it lives and does not listen any more
             if self._shared is None or not self._shared.running:
-                self._shared = self._start_server()
+                if self._waited_in_vain:
+                    raise StartError(self._waited_in_vain)
+                began = time.monotonic()
+                try:
+                    self._shared = self._start_server()
+                except StartError as reason:
+                    if self._shared is None and time.monotonic() - began >= self.limits.start:
+                        self._waited_in_vain = str(reason)
+                    raise
             return self._shared
 
     def _start_server(self) -> RunningServer:
@@ -296,8 +319,10 @@ class Connections:
         with self._lock:
             self._refuse_if_closed()
             self._servers.append(server)
-            self.started += 1
+            self._served += 1
+        began = time.monotonic()
         server.start()
+        self._listened_after = max(self._listened_after, time.monotonic() - began)
         if self._closed:
             server.end()
         self._refuse_if_closed()
@@ -305,7 +330,7 @@ class Connections:
 
     def _adopt(self, transport: Transport) -> None:
         with self._lock:
-            self._open.add(transport)
+            self._open_ones.add(transport)
             closed = self._closed
         if closed:
             transport.close()

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from conformance.catalogue.patterns import shorten
 from conformance.checks.ledger import Ledger
-from conformance.engine.units import OPENING, Stage
+from conformance.engine.stage import OPENING, Stage
 from conformance.model import Finding, Limits, Severity
-from conformance.revisions import ALL, BY_DATE, HANDSHAKE, NEWEST, STATELESS, Revision, named_version, standing
+from conformance.revisions import ALL, BY_DATE, HANDSHAKE, NEWEST, Revision, named_version, standing
 from conformance.session.messages import parse
 from conformance.session.session import Call, NotSpoken
 from conformance.target.process import ending
@@ -42,6 +42,14 @@ class Attempt:
     seconds: float = 0.0
     judged: frozenset[str] | None = None
 
+    @property
+    def locked(self) -> bool:
+        """Whether the target asked for authorization, so that nobody knows what it speaks."""
+        head = self.call.head if self.call is not None else None
+        return not self.spoken and head is not None and head.status == UNAUTHORIZED
+
+
+UNAUTHORIZED = 401
 
 FRAMING = 1.0
 """Seconds in which a silent server may show that it speaks with Content-Length headers."""
@@ -53,9 +61,19 @@ OF_BYTES = frozenset(
     ("transport-stdio/stdout-only-messages", "transport-stdio/no-embedded-newlines", "jsonrpc/messages-utf8")
 )
 """The same in every revision, so that they can be judged before one is agreed on."""
+OF_STREAM = frozenset(
+    f"transport-sse/{name}"
+    for name in ("two-endpoints", "endpoint-event-sent", "messages-as-message-events", "posted-messages-processed")
+)
+"""What is about a stream on which nothing may ever come."""
 OF_DISCOVER = frozenset((IMPLEMENTED, LISTS_VERSION, "discovery/discover-result-shape"))
 
 HELD_BACK = "the answer came when stdin was closed, and not before"
+
+LOCKED = (
+    "the server asks for authorization (HTTP status 401 Unauthorized) and was given nothing that it accepts: "
+    "--token-env NAME sends the access token in that variable"
+)
 
 Begin = Callable[[Revision], Stage]
 
@@ -92,6 +110,10 @@ def judge_refusal(stage: Stage, refusal: NotSpoken) -> frozenset[str] | None:
     call, offered = refusal.call, refusal.offered
     if call is None:
         return None
+    if stage.session.transport.posts_apart and not offered:
+        # The specification of the revision is the one that such a server has to follow, whatever it would answer.
+        call.excused = True
+        return OF_BYTES | OF_STREAM
     call.excused = True  # a server that does not open cannot be tested; that is no finding
     if stage.session.revision.era == "stateless":
         modern = _modern_without_discover(stage, call) or _modern_without_version(stage, call)
@@ -152,6 +174,12 @@ def _is_modern(call: Call) -> bool:
     return isinstance(call.result, dict) and isinstance(call.result.get("resultType"), str)
 
 
+def refuses_posts(failed: Iterable[Attempt]) -> bool:
+    """Whether messages were refused by HTTP itself, as a server of HTTP+SSE does at the URL of its stream."""
+    calls = [tried.call for tried in failed if tried.call is not None and tried.revision.era == "handshake"]
+    return any(not call.answers and call.head is not None and 400 <= (call.head.status or 0) < 500 for call in calls)
+
+
 def judge_offers(failed: Iterable[Attempt]) -> None:
     """No version at all was echoed, not even one that the server itself had offered."""
     answered = {attempt.revision.date: attempt for attempt in failed if attempt.offered and attempt.stage is not None}
@@ -176,7 +204,7 @@ def judge_offers(failed: Iterable[Attempt]) -> None:
 def _circumstances(stage: Stage) -> str:
     """What else can be said about a server that does not answer its opening request."""
     session = stage.session
-    if not session.alive or not session.transport.single_stream:
+    if not session.alive or not session.transport.process_per_session:
         return ""
     heard = _heard(stage)
     begun = session.transport.unfinished()
@@ -199,13 +227,20 @@ def _heard(stage: Stage) -> bool:
 def _reads_content_length(stage: Stage) -> bool:
     """Whether the server, silent to lines, answers a ping that is framed by headers."""
     session = stage.session
-    session.unwatch()  # what comes of it is a hint, no finding
+    session.watching.unwatch()  # what comes of it is a hint, no finding
     start = session.position
     body = b'{"jsonrpc":"2.0","id":"framed","method":"ping"}'
     session.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
     session.listen(FRAMING)
     heard = b"\n".join(frame.data for frame in session.since(start) if frame.origin == "target")
     return b"content-length:" in heard.lower()
+
+
+def usual(transport: str) -> tuple[str, ...]:
+    """What is tested where the user chooses no revision: the newest ones, and the one that defines the transport."""
+    defining = [r.date for r in HANDSHAKE if transport in r.transports]
+    newest = max(r.date for r in HANDSHAKE)
+    return (NEWEST, *defining) if defining and newest not in defining else ()
 
 
 def attempts(
@@ -215,16 +250,17 @@ def attempts(
 
     `wanted` is as in Options. A server that is silent to both eras is not asked again.
     """
-    candidates = [r for r in BY_DATE.values() if transport in r.transports]
+    candidates = [r for r in BY_DATE.values() if r.carried_by(transport)]
     if wanted and not {NEWEST, ALL} & set(wanted):
         candidates = [r for r in candidates if r.date in wanted]
         yield from _first_then_rest(candidates, begin, limits, pool)
         return
-    newest = max((r for r in HANDSHAKE if transport in r.transports), key=lambda r: r.date)
+    newest = max((r for r in HANDSHAKE if r.carried_by(transport)), key=lambda r: r.date)
     opening = pool.submit(attempt, newest, begin, limits)
     # Two eras are waited for at the same time, if the first is.
     done, _ = wait([opening], timeout=PATIENCE)
-    ahead = {} if done else {r.date: pool.submit(attempt, r, begin, limits) for r in STATELESS}
+    stateless = [r for r in candidates if r.era == "stateless"]
+    ahead = {} if done else {r.date: pool.submit(attempt, r, begin, limits) for r in stateless}
     first = opening.result()
     if first.fatal:
         for job in ahead.values():
@@ -236,14 +272,14 @@ def attempts(
         other_limits = replace(limits, start=min(limits.start, PATIENCE + 3 * first.seconds))
     if NEWEST in wanted and ALL not in wanted:
         asked: list[str] = []
-        for found in _newest(first, begin, (other_limits, limits), ahead):
+        for found in _newest(first, stateless, begin, (other_limits, limits), ahead):
             asked.append(found.revision.date)
             yield found
         named = [r for r in candidates if r.date in wanted and r.date not in asked]
         yield from _first_then_rest(named, begin, limits, pool)
         return
     older = [r for r in candidates if r.era == "handshake" and r is not newest]
-    jobs = list(ahead.values()) or [pool.submit(attempt, r, begin, other_limits) for r in STATELESS]
+    jobs = list(ahead.values()) or [pool.submit(attempt, r, begin, other_limits) for r in stateless]
     if first.silent:
         others = [job.result() for job in jobs]
         first = _once_more(first, others, begin, limits)
@@ -298,10 +334,14 @@ def _first_then_rest(candidates: Iterable[Revision], begin: Begin, limits: Limit
 
 
 def _newest(
-    first: Attempt, begin: Begin, limits: tuple[Limits, Limits], ahead: Mapping[str, Future[Attempt]]
+    first: Attempt,
+    stateless: Iterable[Revision],
+    begin: Begin,
+    limits: tuple[Limits, Limits],
+    ahead: Mapping[str, Future[Attempt]],
 ) -> Iterator[Attempt]:
     """The newest revision spoken, or why there is none; `ahead` are attempts that have begun already."""
-    for revision in STATELESS:
+    for revision in stateless:
         modern = ahead[revision.date].result() if revision.date in ahead else attempt(revision, begin, limits[0])
         if modern.spoken:
             discard(first)
@@ -343,7 +383,7 @@ def _holds_back(failed: Attempt, call: Call, begin: Begin) -> bool:
     it shows how long it needs; the next time it is given three times as long with its input open.
     """
     began = time.monotonic()
-    if failed.stage is None or not failed.stage.session.transport.single_stream:
+    if failed.stage is None or not failed.stage.session.transport.process_per_session:
         return False
     return _answers_at_end(failed, call, begin, 0.0) and _answers_at_end(
         failed, call, begin, FRAMING + 3 * (time.monotonic() - began)
@@ -357,7 +397,7 @@ def _answers_at_end(failed: Attempt, asked: Call, begin: Begin, patience: float)
     except StartError:
         return False
     session = stage.session
-    session.unwatch()
+    session.watching.unwatch()
     call = session.send(asked.method, asked.params)
     session.listen(patience, until=lambda: call.done)
     early = call.done or session.transport.unfinished() or _heard(stage)
@@ -367,6 +407,8 @@ def _answers_at_end(failed: Attempt, asked: Call, begin: Begin, patience: float)
 
 def untestable(failed: list[Attempt]) -> str:
     """Why no session could be opened in any revision; one line."""
+    if any(tried.locked for tried in failed):
+        return LOCKED
     if not failed:
         return "no revision of the specification was selected that this transport carries"
     fatal = next((tried for tried in failed if tried.fatal), None)
@@ -375,7 +417,7 @@ def untestable(failed: list[Attempt]) -> str:
     misnamed = next((tried for tried in failed if tried.judged == frozenset((COUNTEROFFERED,))), None)
     if misnamed is not None:
         return misnamed.reason
-    if len(failed) > 1 and all(tried.silent for tried in failed):
+    if len({tried.revision.era for tried in failed}) > 1 and all(tried.silent for tried in failed):
         return f"the server answers neither initialize nor server/discover: {failed[0].lost}"
     if len({tried.reason for tried in failed}) == 1:
         return failed[0].reason

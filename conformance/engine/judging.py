@@ -9,7 +9,7 @@ from conformance.catalogue.cases import Condition, Expectation, Outcome, Step
 from conformance.catalogue.patterns import ABSENT, match, render
 from conformance.catalogue.references import Values, root
 from conformance.checks.probes import Bench
-from conformance.checks.probes.outcome import UNANSWERED, shown, unanswered
+from conformance.checks.probes.outcome import UNANSWERED, life, shown, unanswered
 from conformance.model import Finding, Frame, Json, Silence
 from conformance.revisions import holds
 from conformance.session.session import Call, Session, encode
@@ -211,16 +211,10 @@ class Judge:
 
     def _lives(self) -> bool:
         """Whether the server still answers. Raises Stop if only one request was lost, which is told elsewhere."""
-        sentinel = self.session.hear_out()
-        if sentinel is not None and sentinel.answers:
-            return True
-        again = self.session.hear_out()
-        if again is not None and again.answers:
+        found = life(self.session)
+        if found == "lost a request":
             raise Stop(UNANSWERED, blocked=True)
-        for lost in (sentinel, again):
-            if lost is not None:
-                lost.excused = True  # silence is told here, with its cause
-        return False
+        return found == "goes on"
 
     def _silence(self, expectation: Expectation, said: Said) -> None:
         sentinel = self.session.hear_out()

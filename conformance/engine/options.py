@@ -37,8 +37,9 @@ class Options:
     requirements that shall weigh less. `own` is what the user asks beside the specification. `named_by` are the words
     of the command line that name the target, if a file describes it; `given` are the names of the environment and the
     headers that the command line gives beside the file. `shared` means that the same options are for
-    several targets: a tool that one of them lacks another may have. `quick` leaves out what one session cannot
-    tell at once. `time_limit` is in seconds, for all targets together.
+    several targets: a tool that one of them lacks another may have. `quick` leaves out what one session cannot tell
+    at once. `harmful` plays what may hurt the server also on one that somebody else runs. `time_limit` is in
+    seconds, for all targets together.
     """
 
     revisions: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class Options:
     own: Own | None = None
     fuzzing: Fuzzing = field(default_factory=Fuzzing)
     quick: bool = False
+    harmful: bool = False
     named_by: tuple[str, ...] = ()
     given: frozenset[str] = frozenset()
     shared: bool = False

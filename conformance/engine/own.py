@@ -10,12 +10,10 @@ from pathlib import Path
 
 from conformance.catalogue.case_files import check_cases, load_cases, own_requirement
 from conformance.catalogue.cases import OWN, Case, Expectation, Step
-from conformance.catalogue.requirements import load
-from conformance.checks.registry import judged_by_invariants, probes
+from conformance.checks.registry import known
 from conformance.files.yaml_files import FileError
 from conformance.model import Json, Requirement
 from conformance.revisions import REVISIONS
-from conformance.survey.picks import PICKS
 
 PATTERNS: dict[str, Json] = {
     "result": {"result": {"isError": {"$any": [{"$absent": True}, False]}}},
@@ -36,14 +34,14 @@ class Own:
 def load_own(folder: Path) -> Own:
     """The cases in `folder`. Raises FileError."""
     requirements: dict[str, Requirement] = {}
-    cases = load_cases(folder, load(), set(PICKS), probes(), requirements, judged_by_invariants())
+    cases = load_cases(folder, known(requirements))
     named = {identifier for case in cases for identifier in case.requirements}
     return Own(cases, {identifier: rule for identifier, rule in requirements.items() if identifier in named})
 
 
 def check_own(path: Path) -> Iterator[Case | FileError]:
     """Of the cases in a file, or in the files of a folder, each one that is well, or what is wrong with it."""
-    return check_cases(path, load(), set(PICKS), probes(), judged_by_invariants())
+    return check_cases(path, known())
 
 
 def outcomes(tools: Mapping[str, Sequence[Json]], place: str) -> Own:

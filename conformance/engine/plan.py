@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from conformance.catalogue.cases import Case
 from conformance.engine.units import State
+from conformance.model import AUTHORIZATION
 from conformance.revisions import holds
 
 
@@ -50,6 +51,11 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
     main, *lanes = (tuple(sorted(each, key=_turn)) for each in groups.values())
     others = [*lanes, *lone]
     return [main, *sorted(others, key=lambda unit: -sum(1 + case.waits for case in unit))]
+
+
+def plan_locked(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
+    """Units of cases that can be played though the server lets nobody in: those of authorization itself."""
+    return [(case,) for case in cases if case.id.startswith(f"{AUTHORIZATION}/") and concerns(case, state)]
 
 
 def _turn(case: Case) -> tuple[bool, bool, bool]:

@@ -15,7 +15,7 @@ from conformance.checks.probes.calls import avoided_tool
 from conformance.checks.probes.lists import walk
 from conformance.checks.probes.outcome import UNANSWERED, unanswered
 from conformance.engine.judging import Judge, Said, Stop
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, members
 from conformance.session.eras.handshake import Handshake
 from conformance.session.session import Call, How, Session
 from conformance.survey.picks import KEYS, pick, picks
@@ -25,9 +25,24 @@ from conformance.survey.survey import LISTS, Unavailable
 def play(case: Case, bench: Bench, probes: Mapping[str, Probe]) -> None:
     """Play `case`. What its steps judge is in `bench.ledger` afterwards; other exceptions are our own bugs."""
     player = _Player(bench, probes)
+    if case.asks_for_life and not _answers(bench.session):
+        for requirement in case.requirements:
+            bench.ledger.block(requirement, UNANSWERED)
+        return
     player.all(case.steps)
     for requirement, why in case.undecided.items():
         bench.ledger.inconclusive(requirement, player.values.told(why))
+
+
+def _answers(session: Session) -> bool:
+    """Whether the server has answered a request of this session, but for the opening, or none was to be asked yet.
+
+    A server that answers nothing anyway has not been hurt by what the case sends.
+    """
+    if not session.opened or any(call.answers for call in session.calls.values() if call.method != "initialize"):
+        return True
+    sentinel = session.hear_out()
+    return sentinel is not None and bool(sentinel.answers)
 
 
 AT_ONCE = 0.05
@@ -81,7 +96,7 @@ class _Player:
             self._observe(step)
         else:
             said = self._say(step)
-            if step.kind == "request" and step.wait and not (step.expect or said.calls[0].answers):
+            if step.kind == "request" and step.wait and not (step.expect or self._heard(step, said.calls[0])):
                 self._stop_at(said.calls[0])
             missing = self._save(step, said)
             for expectation in step.expect:
@@ -118,6 +133,8 @@ class _Player:
             shared = not self.session.transport.process_per_session
             opens = self.session.revision.era == "handshake"
             self.bench = replace(self.bench, session=self.bench.connect(open=opens, shared=shared))
+            if not opens:  # what such a server declares it declares on every connection
+                self.bench.session.capabilities = before.session.capabilities
         for thing in self._things(step):
             if step.each is not None:
                 self.values = Values(known[0])
@@ -153,7 +170,7 @@ class _Player:
                 self._not_taken(step, step.otherwise)
         try:
             said = [self._say(step, wait=False) for step in taken]
-            self.session.wait(*(call for each in said for call in each.calls))
+            self.session.wait(*(call for each in said for call in each.calls if not each.step.wait_for))
             self.session.hear_out()
             for step, each in zip(taken, said, strict=True):
                 self._save(step, each)
@@ -173,7 +190,7 @@ class _Player:
             raise Stop(session.ended.reason if session.ended else "the session is closed", blocked=True)
         start = session.position
         if step.headers:
-            step = replace(step, headers={name: str(self._filled(value)) for name, value in step.headers.items()})
+            step = replace(step, headers=self._headers(step))
         if step.kind == "request":
             return Said(step, start, (self._request(step, wait and step.wait),))
         if step.kind == "notify":
@@ -203,6 +220,8 @@ class _Player:
         session = self.session
         start = session.position
         data = base64.b64decode(step.raw64) if step.raw64 else step.raw.encode("utf-8", "surrogatepass")
+        if not session.transport.any_bytes and not _is_text(data):
+            raise Unavailable("a message of this transport is always text in UTF-8")
         calls = session.raw(data, headers=step.headers)
         if session.transport.single_stream:
             session.listen(AT_ONCE)
@@ -225,12 +244,28 @@ class _Player:
             how["id"] = self._filled(step.id)
         starting = session.position == 0 and not step.illegal
         call = session.send(method, params, **how)
-        if wait:
+        if step.wait_for:
+            session.wait(call, until=lambda: self._heard(step, call))
+            session.give_up(call)  # the answer may stay away for as long as it likes
+            call.excused = True
+        elif wait:
             session.wait(call, timeout=session.limits.start if starting else None)
         elif not step.wait:
             session.give_up(call)
             call.excused = True
         return call
+
+    def _heard(self, step: Step, call: Call) -> bool:
+        return bool(call.answers) or self._notified(step, call) is not ABSENT
+
+    def _notified(self, step: Step, call: Call) -> Json:
+        """The notification that the step waits for, ABSENT if none has come; over HTTP, in the answer to `call`."""
+        for frame in self.session.since(call.sent.number) if step.wait_for else ():
+            message = frame.message
+            told = frame.origin == "target" and isinstance(message, dict) and "id" not in message
+            if told and message.get("method") == step.wait_for and frame.exchange in (None, call.sent.exchange):
+                return message
+        return ABSENT
 
     def _pages(self, step: Step, start: int) -> Said:
         method = str(self._filled(step.method))
@@ -273,6 +308,11 @@ class _Player:
             return [self._filled(element) for element in value]
         return value
 
+    def _headers(self, step: Step) -> dict[str, str | None]:
+        """Raises Unavailable, Stop."""
+        filled = members(self._filled(dict(step.headers)))
+        return {name: None if value is None else str(value) for name, value in filled.items()}
+
     def _save(self, step: Step, said: Said) -> str:
         """Keep what the step says; what there is none of, and without which nothing can follow, "" if all is there."""
         missing = ""
@@ -282,6 +322,7 @@ class _Player:
                 "pages": said.pages,
                 "request": {"id": call.id, "method": call.method, "params": call.params} if call else ABSENT,
                 "response": call.response if call is not None and call.answers else ABSENT,
+                "notification": self._notified(step, call) if call is not None else ABSENT,
             }
             path = _BRACES.sub(lambda found: str(self.values[found[1]]), path)
             value = whole[path] if path in whole else at(call.response if call is not None else None, path)
@@ -290,3 +331,11 @@ class _Player:
             self.values[name] = value
             self.proofs[name] = said.proof or (call.proof if call is not None else ())
         return missing
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from conformance.catalogue.selection import CAMPAIGNS
 from conformance.engine.options import Options
-from conformance.model import Limits, Target
+from conformance.model import AUTHORIZATION, OWN, Limits, Target
+from conformance.revisions import CHOSEN
 from conformance.target.credentials import is_setting, says_secret
 from conformance.target.mask import Mask
 from conformance.target.process import command_line
@@ -38,6 +39,8 @@ def command(target: Target, options: Options, revision: str, *selection: str) ->
         line += ["--server", _quoted(_nested(target.command, stand_ins))]
     if target.url and not options.named_by:
         line += ["--url", _quoted(stand_ins.parts(target.url))]
+    if target.via and not options.named_by:
+        line += ["--transport", next(word for word, name in CHOSEN.items() if name == target.via)]
     words: list[str] = []
     if options.policy.mode != "safe":
         words += ["--call-tools", options.policy.mode]
@@ -48,6 +51,8 @@ def command(target: Target, options: Options, revision: str, *selection: str) ->
         words += ["--profile", profile]
     if options.own is not None and options.own.folder:
         words += ["--cases", options.own.folder]
+    if options.harmful:
+        words += ["--harmful"]
     if target.cwd and not options.named_by:
         words += ["--cwd", target.cwd]
     if options.limits.answer != Limits().answer:
@@ -58,7 +63,19 @@ def command(target: Target, options: Options, revision: str, *selection: str) ->
     for name, value in target.env.items():
         if not options.named_by or name in options.given:
             line += ["--env", _quoted([(f"{name}=", ""), stand_ins.whole(name, value)])]
+    if target.registers:
+        line.append("--register-client")
+    if target.oauth is not None:
+        line.append(command_line(["--oauth", "client-credentials"]))
+        line += [command_line(["--scope", target.oauth.scope])] if target.oauth.scope else []
+    for kind, token in target.tokens.items():
+        said = "" if kind == OWN else f"{kind}="
+        option = "--token-env" if kind == OWN else "--other-token"
+        if not options.named_by or kind in options.given:
+            line.append(command_line([option, said + target.secrets.get(token, variable(f"{kind}-token"))]))
     for name, value in target.headers.items():
+        if OWN in target.tokens and name.lower() == AUTHORIZATION:
+            continue
         if not options.named_by or name in options.given:
             line += ["--header", _quoted([(f"{name}: ", ""), stand_ins.whole(name, value)])]
     chosen = [word for each in selection for word in ("--only", each)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,25 +13,27 @@ from typing import Literal
 from conformance.catalogue.cases import Case
 from conformance.catalogue.mistakes import of_problem
 from conformance.catalogue.requirements import load, near
-from conformance.catalogue.selection import Selection, quick, select, without_campaigns
 from conformance.checks.invariants import load_invariants
 from conformance.checks.ledger import Ledger
 from conformance.checks.profiles import rules as profiles
-from conformance.checks.registry import cases, judged_by_invariants, probes
+from conformance.checks.registry import cases, probes
 from conformance.engine import events
+from conformance.engine.chosen import chosen
 from conformance.engine.conclusion import Conclusion
 from conformance.engine.confirmation import Confirmation
 from conformance.engine.connections import Connections
-from conformance.engine.detection import Attempt, attempts, discard, judge_offers, untestable
+from conformance.engine.detection import Attempt, attempts, discard, judge_offers, refuses_posts, untestable, usual
+from conformance.engine.independence import mixes_clients
 from conformance.engine.options import Options
 from conformance.engine.own import Own
-from conformance.engine.plan import plan
+from conformance.engine.plan import plan, plan_locked
+from conformance.engine.stage import OPENING, Stage
 from conformance.engine.time_limit import TimeLimit
 from conformance.engine.tracing import Tracer
-from conformance.engine.units import SESSION_CASES, Stage, State, Workshop
+from conformance.engine.units import State, Workshop
 from conformance.engine.verdicts import counts, exit_status
-from conformance.model import FindingKind, Report, Target, UsageError
-from conformance.revisions import ALL, BY_DATE, CHOICES, NEWEST, Revision
+from conformance.model import Finding, FindingKind, Report, Target, UsageError
+from conformance.revisions import ALL, BY_DATE, CHOICES, HTTP_SSE, NEWEST, Revision, is_custom
 from conformance.session.session import Session
 from conformance.survey.survey import CallPolicy, Survey
 from conformance.target.process import LEFT_BEHIND
@@ -58,14 +60,14 @@ class Runner:
         self.requirements = {**load(), **self._advice, **own.requirements}
         self.cases = (*cases(), *own.cases)
         self._limit = limit or TimeLimit(options.time_limit)
-        self._notes: list[str] = []
         self._untried: tuple[str, ...] = ()
-        self.selection = self._select()
+        self.selection, self._notes = chosen(self.cases, self.requirements, options, ours=bool(target.command))
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._states: list[State] = []
         self._ahead = 0
         self._problem = ""
+        self._mixing: Finding | None = None
         self._complete = False
         self._stopped = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
@@ -90,6 +92,7 @@ class Runner:
         try:
             with limit.ending(self.stop):
                 yield from self._detect(pool)
+                yield from (self._noted(note) for note in self._connections.grants)
                 yield from self._test(pool)
                 if over := self._connections.patience.over:
                     yield self._noted(f"not every case was played to its end: {over}")
@@ -109,6 +112,10 @@ class Runner:
     def _noted(self, note: str) -> events.Noted:
         self._notes.append(note)
         return events.Noted(note)
+
+    def teach(self, learn: Callable[[Mapping[str, str]], None]) -> None:
+        """Have `learn` told of secrets that come up in the run: value → name."""
+        self._connections.learn = learn
 
     def stop(self) -> None:
         """Have the run end early: nothing is written down any more, and the servers are ended under their sessions.
@@ -186,8 +193,10 @@ class Runner:
     def _detect(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
         options = self.options
         failed: list[Attempt] = []
-        for tried in attempts(options.revisions, self.target.transport, self._begin, options.limits, pool):
-            if tried.spoken and not self._wanted(tried.revision):
+        for tried in self._attempts(pool):
+            if isinstance(tried, events.Noted):
+                yield tried
+            elif tried.spoken and not self._wanted(tried.revision):
                 discard(tried)
             elif tried.spoken and tried.stage is not None:
                 self._states.append(self._state(tried))
@@ -198,6 +207,11 @@ class Runner:
                 yield events.RevisionAbsent(tried.revision.date, tried.reason)
         if self._stopped:
             return
+        if is_custom(self.target.transport):
+            yield self._noted(
+                f"{self.target.transport} is a custom transport, which no revision defines: "
+                "only what holds over every transport is tested"
+            )
         self._states.sort(key=lambda state: state.revision.date)
         spoken = tuple(state.revision.date for state in self._states)
         for state in self._states:
@@ -212,14 +226,53 @@ class Runner:
                 self._states.append(self._failed_state(tried, ledger))
                 told.update(finding.kind for finding in ledger.findings)
             self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
+        if not self._states and (locked := next((tried for tried in failed if tried.locked), None)) is not None:
+            self._states.append(self._locked_state(locked))
         if spoken and not options.revisions:
-            there = [r.date for r in BY_DATE.values() if self.target.transport in r.transports]
+            there = [r.date for r in BY_DATE.values() if r.carried_by(self.target.transport)]
             self._untried = tuple(date for date in there if date not in {*spoken, *(t.revision.date for t in failed)})
         insisted = [d for d in options.revisions if d in BY_DATE and d not in spoken]
+        if self._mixing is not None and self.target.command:
+            yield self._noted(f"{self._mixing.message}, so that each session was given a server of its own")
+            for state in self._states:
+                state.ledgers[0].found(self._mixing)
         if not spoken:
-            self._problem = untestable(failed)
+            self._problem = self._problem or untestable(failed)
         elif insisted:
             self._problem = f"the server does not speak {', '.join(insisted)}"
+
+    def _attempts(self, pool: ThreadPoolExecutor) -> Iterator[Attempt | events.Noted]:
+        """Where messages are refused at a URL, HTTP+SSE is tried, as the specification has it for clients."""
+        held: list[Attempt] | None = [] if self.target.may_be_older else None
+        for tried in self._over(pool):
+            if held is not None and not tried.spoken:
+                held.append(tried)
+                continue
+            yield from held or ()
+            held = None
+            yield tried
+        refused = held is not None and (not held or refuses_posts(held))
+        if refused and not self._stopped and self._connections.tells_endpoint():
+            for tried in held or ():
+                discard(tried)
+            self._connections.carry_by(HTTP_SSE)
+            self.target = self._connections.target
+            self._conclusion = replace(self._conclusion, target=self.target)
+            yield self._noted("GET opens a stream at the URL that tells where messages are posted: it is HTTP+SSE")
+            yield from self._over(pool)
+        else:
+            yield from held or ()
+
+    def _over(self, pool: ThreadPoolExecutor) -> Iterator[Attempt]:
+        if self._connections.one_stream_at_url and not self._connections.alone:
+            once = mixes_clients(self._connections, OPENING)
+            self._mixing = once and mixes_clients(self._connections, OPENING)
+            self._connections.alone = self._mixing is not None and bool(self.target.command)
+        if self._mixing is not None and not self.target.command:
+            self._problem = f"{self._mixing.message}: give the command, too, so that each gets a server of its own"
+            return iter(())
+        wanted = self.options.revisions or usual(self.target.transport)
+        return attempts(wanted, self.target.transport, self._begin, self.options.limits, pool)
 
     def _wanted(self, revision: Revision) -> bool:
         wanted = self.options.revisions
@@ -251,12 +304,20 @@ class Runner:
         state.blocked_by = f"the session could not be opened: {tried.reason}"
         return state
 
+    def _locked_state(self, tried: Attempt) -> State:
+        """A run in which nobody knows what the server speaks, so that nothing weighs more than a warning."""
+        state = State(tried.revision, self.target.transport, CallPolicy(), ledgers=[Ledger()], locked=True)
+        state.blocked_by = "the server asks for authorization"
+        return state
+
     # -- run
 
     def _test(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
         todo: list[Callable[[], object]] = []
         total = 0
         for state in self._states:
+            if state.locked:
+                todo += [self._job(state, unit, None) for unit in plan_locked(self.selection.cases, state)]
             if state.main is None:
                 continue
             state.survey = self._workshop.survey(state, state.main)
@@ -269,6 +330,7 @@ class Runner:
             for unit in units:
                 todo.append(self._job(state, unit, state.main if unit is units[0] else None))
             self._connections.expect(len(units) - 1)
+        total = total or len(todo)
         self._check_mentions()
         yield events.Planned(total)
         yield from self._work(pool, todo)
@@ -343,22 +405,6 @@ class Runner:
             return self.options
         listed = self.listed("tool")
         return replace(self.options, mentions=tuple(m for m in self.options.mentions if m.name in listed))
-
-    def _select(self) -> Selection:
-        selected = select(
-            self.cases,
-            self.requirements,
-            self.options.only,
-            self.options.skip,
-            invariant=judged_by_invariants(),
-            extra=SESSION_CASES,
-        )
-        if self.options.quick:
-            asked = len(selected.requirements)
-            selected = quick(selected, judged_by_invariants())
-            left = asked - len(selected.requirements)
-            self._notes.append(f"--quick left out {left} requirements that one session cannot tell at once")
-        return selected if self.options.fuzzing.examples else without_campaigns(selected)
 
     def _watch(self, session: Session) -> Tracer:
         return Tracer(session, self._events.put)

@@ -8,32 +8,29 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from conformance.catalogue.cases import Case
 from conformance.checks.invariants import Invariant
 from conformance.checks.invariants.wire import SuiteError
-from conformance.checks.ledger import History, Ledger
+from conformance.checks.ledger import Ledger
 from conformance.checks.probes import Bench, Probe
 from conformance.checks.profiles.checks import Offer
 from conformance.checks.profiles.judge import judge
 from conformance.checks.profiles.rules import Rule
 from conformance.engine.connections import Connections
 from conformance.engine.player import play
+from conformance.engine.stage import OPENING, SURVEY, Stage, said
 from conformance.engine.time_limit import TimeLimit
-from conformance.model import Finding, Fuzzing, Json
+from conformance.model import Fuzzing, Json
 from conformance.revisions import BY_DATE, Revision
 from conformance.session.messages import Unread
-from conformance.session.session import NotSpoken, Observer, Session
+from conformance.session.session import NotSpoken, Session
 from conformance.survey.survey import CallPolicy, Samples, Survey, Unavailable, take
-from conformance.transports import StartError
-
-OPENING, SURVEY, CLOSING = "session/opening", "session/survey", "session/closing"
-"""What frames belong to that no case asked for; may be named like cases."""
+from conformance.transports import StartError, Transport
 
 MOST_IN_VAIN = 8
 """Cases in a row in which the server ended the session twice, and at once: then it is no server to talk to."""
-
-SESSION_CASES = (OPENING, SURVEY, CLOSING)
 
 
 @dataclass(slots=True)
@@ -43,7 +40,8 @@ class State:
     `ledgers` are those of all units, finished or not. `startup` is how long the first answer took, in seconds.
     `lost` are the reasons why sessions were ended by the server, `in_vain` counts the cases in a row that were ended so
     twice. `gone` is why nothing can be tested any more: too many of those, or a server that we did not start is away.
-    `planned` are its cases in the order in which they are played.
+    `planned` are its cases in the order in which they are played. `locked` means that the server asks for
+    authorization, so that only that can be tested, in a revision that it may not speak.
     """
 
     revision: Revision
@@ -62,104 +60,9 @@ class State:
     gone: str = ""
     planned: tuple[str, ...] = ()
     in_vain: int = 0
+    locked: bool = False
     main: Stage | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-class Stage:
-    """A session with the invariants watching it, both writing into one ledger.
-
-    `hurried` means that nothing is asked about its end, so that the target is told to go at once.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        ledger: Ledger,
-        invariants: Iterable[type[Invariant]],
-        connections: Connections,
-    ) -> None:
-        self.session = session
-        self.ledger = ledger
-        self.took = 0.0
-        self.hurried = False
-        self._connections = connections
-        self._watching = [invariant(session, ledger) for invariant in invariants]
-        session.observers[:0] = self._watching
-        session.watching.mishap = self._mishap
-
-    def enter(self, case: str) -> None:
-        """What happens from now on belongs to `case`."""
-        self.session.case = case
-        self.ledger.case = case
-
-    def open(self) -> float:
-        """Open the session; how long that took, in seconds. Raises NotSpoken."""
-        self.enter(OPENING)
-        began = time.monotonic()
-        self.session.open()
-        self.took = time.monotonic() - began
-        return self.took
-
-    @property
-    def lost(self) -> str:
-        """Why the session is over though no message of ours did that, "" if that is not so."""
-        ended = self.session.ended
-        return ended.reason if ended is not None and (ended.lost or ended.refused) else ""
-
-    @property
-    def fit(self) -> bool:
-        """Whether another case may be played in this session."""
-        return self.session.alive and self.session.opened and not self.session.deaf
-
-    def close(self) -> None:
-        """Close the session and let the invariants judge its end. Idempotent."""
-        if self.session.ending is not None:
-            self._part()
-            return
-        if self.session.spent:
-            self.session.ending = self.session.transport.close(hurry=True)
-            self._connections.release(self.session)
-            self._part()
-            return
-        if self.session.case != OPENING:
-            self.enter(CLOSING)
-        self.session.close(self.hurried)
-        self._connections.release(self.session)
-        known = self.ledger.mark() if self.lost else None
-        for invariant in self._watching:
-            try:
-                invariant.finish()
-            except Exception as error:
-                self._mishap(invariant, error)
-        if known is not None:
-            self.ledger.unlearn(known, said)
-        if self.ledger.findings:
-            self.ledger.histories.append(History(self.session.trace))
-        self._part()
-
-    def _part(self) -> None:
-        """Let go of the session, which may have heard much: as part of a cycle it would stay for long."""
-        self._connections.forget(self.session)
-        self._connections.patience.features.left(self.session.requests)
-        self.session.watching.part()
-        self._watching.clear()
-
-    def _mishap(self, observer: Observer, error: Exception) -> None:
-        """A bug of ours in an invariant is told of its own requirements, and does not keep the case from going on."""
-        if isinstance(error, SuiteError) or observer not in self._watching:
-            raise error
-        why = f"invariant {observer.name}: " + "".join(traceback.format_exception(error)[-4:])
-        for requirement in observer.requirements:
-            self.ledger.break_ours(requirement, why)
-
-
-def said(finding: Finding) -> bool:
-    """Whether a finding rests on a message of the server, and not on silence or on what HTTP refused."""
-    last = finding.frames[-1] if finding.frames else None
-    if finding.confirmed is not None:
-        return True  # a campaign has put it to the test again, in sessions of its own
-    return last is not None and last.origin == "target" and last.message is not None and (last.status or 200) < 300
 
 
 Report = Callable[[str, str, float], None]
@@ -177,10 +80,17 @@ class Workshop:
     time_limit: TimeLimit = field(default_factory=TimeLimit)
 
     def stage(
-        self, revision: Revision, client: Json, ledger: Ledger, own_process: bool, *, urgent: bool = False
+        self,
+        revision: Revision,
+        client: Json,
+        ledger: Ledger,
+        own_process: bool,
+        *,
+        urgent: bool = False,
+        beside: Transport | None = None,
     ) -> Stage:
         """A stage with a session that has said nothing yet. Raises StartError."""
-        session = self.connections.session(revision, client, own_process=own_process, urgent=urgent)
+        session = self.connections.session(revision, client, own_process=own_process, urgent=urgent, beside=beside)
         return Stage(session, ledger, self.invariants, self.connections)
 
     def survey(self, state: State, stage: Stage) -> Survey:
@@ -365,7 +275,8 @@ class _Unit:
         ) -> Session:
             date = BY_DATE[revision] if revision else self.state.revision
             # Before units that have not begun: this one holds a server while it waits.
-            other = self.workshop.stage(date, client, self.ledger, not shared, urgent=True)
+            beside = stage.session.transport if shared else None
+            other = self.workshop.stage(date, client, self.ledger, not shared, urgent=True, beside=beside)
             # A campaign ends many servers and looks at them no more.
             for ended in [each for each in others if each.session.ending is not None and not each.lost]:
                 ended.close()
@@ -379,7 +290,12 @@ class _Unit:
         survey = self.state.survey or Survey({}, self.state.policy)
         stage.session.header_arguments = survey.header_arguments
         state = self.state
-        return Bench(stage.session, survey, self.ledger, connect, state.spoken, state.startup, fuzzing=state.fuzzing)
+        bench = Bench(stage.session, survey, self.ledger, connect, state.spoken, state.startup, fuzzing=state.fuzzing)
+        bench.target = self.workshop.connections.target_at(stage.session.transport.url)
+        bench.web = stage.web
+        if bench.target.oauth is not None:
+            bench.grant = partial(self.workshop.connections.grant, stage.session.transport.url, bench.target.oauth)
+        return bench
 
     def _leave(self, case: Case, why: str) -> None:
         for requirement in case.requirements:

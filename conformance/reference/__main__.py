@@ -16,26 +16,29 @@ usage: python -m conformance.reference [option]…
 
 A correct MCP server with every feature, and named faults.
 
-  --transport stdio|http   the transport (stdio)
+  --transport stdio|http|sse
+                           the transport (stdio); sse is HTTP+SSE, as of 2024-11-05
   --host HOST              where HTTP listens (127.0.0.1)
   --port PORT              the port of HTTP; 0, the default, takes a free one, which stderr tells
-  --path PATH              the path of the HTTP endpoint (/mcp)
+  --path PATH              the path of the HTTP endpoint (/mcp; of HTTP+SSE /sse)
   --revisions DATE,…       the revisions to serve ({",".join(REVISIONS)})
   --without FEATURE,…      neither declare nor serve these: {", ".join(FEATURES)}
+  --authorization          ask for a token over HTTP, and be the authorization server
   --fixtures               offer also what the official conformance suite asks for by name
   --fault NAME             have this fault; may be repeated
   --list-faults            print the faults, one JSON object a line, and exit
+  --list-tokens            print a token of each kind, as a JSON object, and exit
   --help                   print this, and exit
 """
 VALUES = {
     "--transport": "stdio",
     "--host": "127.0.0.1",
     "--port": "0",
-    "--path": "/mcp",
+    "--path": "",
     "--revisions": "",
     "--without": "",
 }
-SWITCHES = ("--fixtures",)
+SWITCHES = ("--authorization", "--fixtures")
 
 
 def main(arguments: list[str]) -> None:
@@ -43,6 +46,7 @@ def main(arguments: list[str]) -> None:
     given, faults = _parse(arguments)
     revisions = _several(given["--revisions"], REVISIONS) or REVISIONS
     server = Server(revisions, _several(given["--without"], FEATURES))
+    server.protected = bool(given["--authorization"])
     if given["--fixtures"]:
         from conformance.reference.fixtures import install
 
@@ -61,7 +65,12 @@ def main(arguments: list[str]) -> None:
     elif given["--transport"] == "http":
         from conformance.reference.http import serve as serve_http
 
-        serve_http(server, (given["--host"], int(given["--port"])), given["--path"])
+        serve_http(server, (given["--host"], int(given["--port"])), given["--path"] or "/mcp")
+    elif given["--transport"] == "sse":
+        from conformance.reference.http import serve as serve_http
+        from conformance.reference.http_sse import SseHandler
+
+        serve_http(server, (given["--host"], int(given["--port"])), given["--path"] or "/sse", SseHandler)
     else:
         _wrong(f"no transport is named {given['--transport']}")
 
@@ -78,6 +87,13 @@ def _parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
             from conformance.reference.faults import listing
 
             print(listing())
+            sys.exit()
+        if name == "--list-tokens":
+            import json
+
+            from conformance.reference.authorization import tokens
+
+            print(json.dumps(tokens()))
             sys.exit()
         if name in SWITCHES:
             given[name] = "on"

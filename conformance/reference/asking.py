@@ -79,11 +79,29 @@ def _roots(call: Call, given: dict[str, Any]) -> Message:
     return answer(*(str(root.get("uri")) for root in roots if isinstance(root, dict)))
 
 
+def _journey(call: Call, given: dict[str, Any]) -> Message:
+    """Ask two things at once, and then a third."""
+    if call.revision < "2026-07-28":
+        return failure("Several questions at once exist since 2026-07-28.")
+    replies = call.ask_all({key: _question(f"Where is the {key}?", "place") for key in ("start", "end")})
+    replies["day"] = call.ask("day", **_question("On which day?", "day"))
+    if any(reply["action"] != "accept" for reply in replies.values()):
+        return answer("The user does not travel.")
+    values = {key: next(iter(reply.get("content", {}).values()), "?") for key, reply in replies.items()}
+    return answer(f"From {values['start']} to {values['end']} on {values['day']}.")
+
+
+def _question(message: str, name: str) -> Message:
+    schema = {"type": "object", "properties": {name: {"type": "string", "minLength": 1}}, "required": [name]}
+    return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
+
+
 TOOLS = (
     Tool("ask_name", "Ask the user for a name, by a form", gracefully(_name), waits=True).as_task("optional"),
     Tool("ask_consent", "Ask the user for consent, at a URL", gracefully(_consent), waits=True),
     Tool("ask_model", "Ask the client's model to say hello", gracefully(_model), waits=True),
     Tool("ask_roots", "Ask the client for its roots", gracefully(_roots), waits=True),
+    Tool("plan_journey", "Ask the user where and when to go", gracefully(_journey), waits=True).in_background(),
 )
 
 EXPECTED: dict[str, Message] = {

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         hints: dict[str, Any]
         waits: bool
         task: str
+        background: bool
 
         def described(self) -> Message: ...
 
@@ -101,6 +102,35 @@ if TYPE_CHECKING:
 
         def unfetch(self) -> None: ...
 
+    class Work(Protocol):
+        """A task of the extension; `task_extension.py` says what each method does."""
+
+        server: Server
+        owner: str
+        identity: str
+        tool: Tool
+        status: str
+        words: str
+        expires: float
+        asked: dict[str, Message]
+        lock: RLock
+        over: Event
+
+        @property
+        def call(self) -> Call: ...
+
+        def described(self) -> Message: ...
+
+        def detailed(self) -> Message: ...
+
+        def move(self, status: str, words: str, payload: Message | None = None) -> None: ...
+
+        def start(self) -> None: ...
+
+        def take(self, responses: Message) -> None: ...
+
+        def cancel(self) -> None: ...
+
     class Peer(Protocol):
         """The client that calls come from; `peer.py` says what each method does."""
 
@@ -111,6 +141,7 @@ if TYPE_CHECKING:
         running: dict[Any, Call]
         roots: list[Any] | None
         tasks: dict[str, Task]
+        user: str
 
         @property
         def server(self) -> Server: ...
@@ -133,6 +164,8 @@ if TYPE_CHECKING:
 
         def update(self, uri: str) -> None: ...
 
+        def task_changed(self, work: Work) -> None: ...
+
         def close(self, cancelling: bool = False) -> None: ...
 
     class Server(Protocol):
@@ -145,6 +178,8 @@ if TYPE_CHECKING:
         touched: int
         lock: RLock
         peers: list[Peer]
+        same_user: Callable[[str, str], bool]
+        state_user: Callable[[Call], str]
         page_size: int
         rounds: int
         fetch_timeout: float
@@ -160,6 +195,12 @@ if TYPE_CHECKING:
         task_outcome: Callable[[Message], str]
         need_input: Callable[[Task], None]
         await_task: Callable[[Call, Task], None]
+        works: dict[str, Work]
+        create_work: Callable[[Call, Tool], Message]
+        end_work: Callable[[Work, Message], None]
+        question_key: Callable[[str, int], str]
+        tell_of_work: Callable[[Call, Message], None]
+        check_task_client: Callable[[Call], None]
 
         @property
         def handshake_revisions(self) -> tuple[str, ...]: ...

@@ -109,8 +109,9 @@ def on_result(methods: Iterable[str], change: Callable[[Message, Call], Any]) ->
     """Change the results of some methods, in place or by returning another result."""
 
     def change_result(message: Message, call: Call) -> None:
-        if "result" in message and "task" not in message["result"]:
-            instead = change(message["result"], call)
+        result = message.get("result")
+        if result is not None and "task" not in result and result.get("resultType") != "task":
+            instead = change(result, call)
             if instead is not None:
                 message["result"] = instead
 

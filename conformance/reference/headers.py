@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
     from conformance.reference.server import Server
 
-NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED_BY = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 
 
 def check(server: Server, headers: Headers, message: Message) -> None:
@@ -32,10 +39,15 @@ def check(server: Server, headers: Headers, message: Message) -> None:
     if isinstance(name, str):
         _compare(headers, "Mcp-Name", name, decode=True)
     if message["method"] == "tools/call" and name in server.tools:
-        arguments = params.get("arguments", {})
-        for argument, schema in server.tools[name].input.get("properties", {}).items():
-            if "x-mcp-header" in schema and isinstance(arguments, dict):
-                _compare(headers, f"Mcp-Param-{schema['x-mcp-header']}", arguments.get(argument), decode=True)
+        _compare_arguments(headers, server.tools[name].input, params.get("arguments", {}))
+
+
+def _compare_arguments(headers: Headers, schema: Message, given: Any) -> None:
+    for name, property in schema.get("properties", {}).items():
+        value = given.get(name) if isinstance(given, dict) else None
+        if "x-mcp-header" in property:
+            _compare(headers, f"Mcp-Param-{property['x-mcp-header']}", value, decode=True)
+        _compare_arguments(headers, property, value)
 
 
 def _compare(headers: Headers, header: str, value: Any, decode: bool = False) -> None:

@@ -12,6 +12,8 @@ from threading import Lock
 from urllib.parse import urlsplit
 
 from conformance.reference import headers as mirrored
+from conformance.reference.authorization import Guarded
+from conformance.reference.authorization import Refusal as Refusal
 from conformance.reference.handshake import Session
 from conformance.reference.stateless import Connection
 from conformance.reference.stdio import is_modern
@@ -23,7 +25,7 @@ from conformance.reference.streams import (
     hung_up,
     stateless_status,
 )
-from conformance.reference.wire import INVALID_REQUEST, Message, RpcError, decode, is_id
+from conformance.reference.wire import Message, RpcError, decode, is_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,19 +73,11 @@ class Endpoint:
     def __init__(self, server: Server, path: str) -> None:
         self.server = server
         self.path = path
-        self.sessions: dict[str, HttpSession] = {}
+        self.sessions: dict[str, Any] = {}
+        self.clients: dict[str, tuple[str, ...]] = {}
 
 
-class Refusal(Exception):
-    """An HTTP error status, with a JSON-RPC error without id as its body."""
-
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(why)
-        self.status = status
-        self.error = RpcError(INVALID_REQUEST, why)
-
-
-class Handler(BaseHTTPRequestHandler):
+class Handler(Guarded, BaseHTTPRequestHandler):
     """One connection's requests."""
 
     protocol_version = "HTTP/1.1"
@@ -141,11 +135,15 @@ class Handler(BaseHTTPRequestHandler):
         try:
             length = self.headers.get("Content-Length", "0")
             body = self.rfile.read(int(length)) if length.isdecimal() else b""
+            if self.endpoint.server.protected and self.serve_web(body):
+                return
             self.check_address()
+            if self.endpoint.server.protected:
+                self.authorize(body)
             answer(body)
         except Refusal as refusal:
             data = self.endpoint.server.encode(refusal.error.response({}))
-            self.answer(refusal.status, data, {"Allow": "POST"} if refusal.status == 405 else {})
+            self.answer(refusal.status, data, {"Allow": "POST"} if refusal.status == 405 else refusal.headers)
         except OSError:
             self.close_connection = True
 
@@ -212,6 +210,7 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(message, dict) and "method" not in message and ("result" in message or "error" in message):
             raise Refusal(400, "A stateless server asks nothing")
         peer = Connection(server)
+        peer.user = self.user
         peer.receive(message, exchange)
         if isinstance(message, dict) and isinstance(message.get("method"), str) and "id" not in message:
             self.answer(202, b"", {})
@@ -232,6 +231,7 @@ class Handler(BaseHTTPRequestHandler):
         exchange.status = handshake_status
         exchange.priming = session.revision == "2025-11-25"
         if new:
+            session.user = self.user
             self.endpoint.sessions[session.name] = session
             exchange.headers = {"Mcp-Session-Id": session.name}
         session.receive(message, exchange)
@@ -244,9 +244,10 @@ class Handler(BaseHTTPRequestHandler):
         name = self.headers.get("Mcp-Session-Id")
         if name is None:
             raise Refusal(400, "Mcp-Session-Id is missing")
-        session = self.endpoint.sessions.get(name)
+        session: HttpSession | None = self.endpoint.sessions.get(name)
         if session is None:
             raise Refusal(404, "There is no such session")
+        self.check_owner(session)
         return session
 
     # GET and DELETE
@@ -311,6 +312,7 @@ class HttpServer(ThreadingHTTPServer):
     """The listening socket."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that hangs up is no trouble."""
@@ -320,11 +322,11 @@ class HttpServer(ThreadingHTTPServer):
     allow_reuse_address = True
 
 
-def serve(server: Server, address: tuple[str, int], path: str) -> NoReturn:
+def serve(server: Server, address: tuple[str, int], path: str, handler: type[Handler] = Handler) -> NoReturn:
     """Serve until SIGTERM or SIGINT comes; then end the process with status 0. stderr tells the URL."""
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
-    listening = HttpServer(address, partial(server.http_handler(Handler), Endpoint(server, path)))
+    listening = HttpServer(address, partial(server.http_handler(handler), Endpoint(server, path)))
     print(f"listening on http://{address[0]}:{listening.server_port}{path}", file=sys.stderr, flush=True)
     try:
         listening.serve_forever(poll_interval=0.1)

@@ -54,3 +54,30 @@ def status(was: int, now: int, having: bytes = b"") -> Apply:
         proceed(now if status == was and having in body else status, body, headers)
 
     return handling(answer=answer)
+
+
+def other_status(method: str, was: int, now: int) -> Apply:
+    """Let a check refuse with the status `now` instead of `was`."""
+
+    def check(handler: Any, proceed: Any, *arguments: Any) -> Any:
+        from conformance.reference.http import Refusal
+
+        try:
+            return proceed(*arguments)
+        except Refusal as refusal:
+            raise Refusal(now, str(refusal)) if refusal.status == was else refusal from None
+
+    return handling(**{method: check})
+
+
+def listening_everywhere(server: Server) -> None:
+    """Listen on all network interfaces."""
+    from conformance.reference import http
+
+    correct = http.HttpServer.server_bind
+
+    def bind(listening: Any) -> None:
+        listening.server_address = ("0.0.0.0", listening.server_address[1])
+        correct(listening)
+
+    http.HttpServer.server_bind = bind  # type: ignore[assignment,method-assign]

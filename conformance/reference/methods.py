@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.reference import resources, tasks
+from conformance.reference import resources, task_extension, tasks
 from conformance.reference.identity import INSTRUCTIONS
 from conformance.reference.shape import LEVELS
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
@@ -56,6 +56,7 @@ PARAMS: dict[str, Message] = {
     "tasks/result": _TASK,
     "tasks/cancel": _TASK,
     "tasks/list": _LIST,
+    "tasks/update": _params("taskId", "inputResponses", taskId=_STRING, inputResponses={"type": "object"}),
     "subscriptions/listen": _params(
         "notifications",
         notifications={
@@ -65,6 +66,7 @@ PARAMS: dict[str, Message] = {
                 "promptsListChanged": {"type": "boolean"},
                 "resourcesListChanged": {"type": "boolean"},
                 "resourceSubscriptions": {"type": "array", "items": _STRING},
+                "taskIds": {"type": "array", "items": _STRING},
             },
         },
     ),
@@ -189,9 +191,10 @@ METHODS: dict[str, Method] = {
     "prompts/get": Method(_get_prompt, "prompts"),
     "completion/complete": Method(_complete, "completions"),
     "logging/setLevel": Method(_set_level, "logging", until=_OLD),
-    "tasks/get": Method(tasks.get, "tasks", _OLD, _OLD),
+    "tasks/get": Method(tasks.get, "tasks", _OLD),
     "tasks/result": Method(tasks.result, "tasks", _OLD, _OLD),
-    "tasks/cancel": Method(tasks.cancel, "tasks", _OLD, _OLD),
+    "tasks/cancel": Method(tasks.cancel, "tasks", _OLD),
     "tasks/list": Method(_list_tasks, "tasks", _OLD, _OLD),
+    "tasks/update": Method(task_extension.update, "tasks", _NEW),
     "subscriptions/listen": Method(_listen, since=_NEW),
 }

@@ -10,14 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.call import Channel, Task
+    from conformance.reference.call import Channel, Task, Work
     from conformance.reference.server import Server
 
 
 class Peer:
     """One client: a session of the handshake era, or a connection of the stateless era.
 
-    `unsolicited` is the channel of the messages that belong to no request.
+    `unsolicited` is the channel of the messages that belong to no request. `user` is who the token says it is, "" where
+    none is asked for.
     """
 
     unsolicited: Channel
@@ -30,6 +31,7 @@ class Peer:
         self.running: dict[Any, Call] = {}
         self.roots: list[Any] | None = None
         self.tasks: dict[str, Task] = {}
+        self.user: str = ""
 
     def receive(self, message: Any, channel: Channel) -> None:
         """Deal with one incoming JSON value; whatever is to be said about it goes to `channel`."""
@@ -169,6 +171,9 @@ class Peer:
     def update(self, uri: str) -> None:
         """Tell the client that the resource has changed, if it subscribed to it."""
         raise NotImplementedError
+
+    def task_changed(self, work: Work) -> None:
+        """Tell the client how a task stands, if it subscribed to it."""
 
     def listen(self, call: Call) -> Message | None:
         """Open the subscription that `call` asks for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 from threading import RLock
 
-from conformance.reference import client_tasks, shape, tasks
+from conformance.reference import client_tasks, shape, task_extension, tasks
 from conformance.reference.call import Call, missing_capability
 from conformance.reference.identity import INFO, REVISIONS, STATELESS
 from conformance.reference.methods import METHODS, PARAMS
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, BinaryIO
 
-    from conformance.reference.call import Channel, Peer, Prompt, Resource, Task, Template, Tool
+    from conformance.reference.call import Channel, Peer, Prompt, Resource, Task, Template, Tool, Work
     from conformance.reference.client_tasks import Session
 
     Filter = Callable[[Message, Call | None], list[Any]]
@@ -50,8 +50,12 @@ class Server:
         self.templates: dict[str, Template] = {template.uri_template: template for template in TEMPLATES}
         self.prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in PROMPTS}
         self.touched: int = 0
+        self.protected = False
+        self.same_user: Callable[[str, str], bool] = str.__eq__
+        self.state_user: Callable[[Call], str] = lambda call: call.peer.user
         self.lock = RLock()
         self.peers: list[Peer] = []
+        self.works: dict[str, Work] = {}
         self.info: Message = INFO
         self.page_size = 5
         self.ask_timeout = 1.0
@@ -81,6 +85,11 @@ class Server:
         self.task_outcome: Callable[[Message], str] = tasks.outcome
         self.need_input: Callable[[Task], None] = tasks.need_input
         self.await_task: Callable[[Call, Task], None] = tasks.await_task
+        self.create_work: Callable[[Call, Tool], Message] = task_extension.create
+        self.end_work: Callable[[Work, Message], None] = task_extension.end
+        self.question_key: Callable[[str, int], str] = task_extension.question_key
+        self.tell_of_work: Callable[[Call, Message], None] = task_extension.tell
+        self.check_task_client: Callable[[Call], None] = task_extension.check_client
         self.follow_client_task: Callable[[Session, Call, Message], Message] = client_tasks.follow
         self.cancel_client_task: Callable[[Session, Call, Message], None] = client_tasks.cancel
         self.ids: Iterator[Any] = (f"reference-{number}" for number in range(1, 1 << 62))
@@ -111,7 +120,8 @@ class Server:
             "logging": {},
             "tasks": tasks.CAPABILITY,
         }
-        return {name: value for name, value in every.items() if self.declares(name)}
+        every = {name: value for name, value in every.items() if self.declares(name)}
+        return {**every, "extensions": {task_extension.EXTENSION: {}}} if "tasks" in every else every
 
     def send(self, channel: Channel, message: Any, call: Call | None = None) -> None:
         messages = [message]

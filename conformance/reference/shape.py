@@ -89,7 +89,11 @@ def implementation(value: Message, revision: str) -> Message:
 
 
 def _discover(value: Message, revision: str) -> Message:
-    known = {k: v for k, v in value["capabilities"].items() if k != "tasks" or revision == "2025-11-25"}
+    known = {
+        k: v
+        for k, v in value["capabilities"].items()
+        if (k != "tasks" or revision == "2025-11-25") and (k != "extensions" or revision >= "2026-07-28")
+    }
     return {**value, "capabilities": known}
 
 

@@ -1,4 +1,4 @@
-"""The `requestState` of input_required results: which request it belongs to and until when, signed."""
+"""The `requestState` of input_required results: which request and user it belongs to and until when, signed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIFETIME = 600
 
 def _signature(call: Call, expiry: str, answered: str) -> str:
     bound = {name: call.params.get(name) for name in ("name", "arguments", "uri")}
-    text = json.dumps([call.method, bound, expiry, answered], sort_keys=True)
+    text = json.dumps([call.method, bound, expiry, answered, call.server.state_user(call)], sort_keys=True)
     return hmac.new(_KEY, text.encode(), hashlib.sha256).hexdigest()
 
 

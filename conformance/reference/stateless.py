@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.reference import task_extension
 from conformance.reference.asking import EXPECTED
 from conformance.reference.call import Call, InputRequired
 from conformance.reference.peer import Peer
@@ -22,7 +23,7 @@ from conformance.reference.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from conformance.reference.call import Channel
+    from conformance.reference.call import Channel, Work
     from conformance.reference.server import Server
 
 CACHEABLE = {
@@ -110,6 +111,11 @@ class Connection(Peer):
             if uri in granted.get("resourceSubscriptions", ()):
                 self._tell(call, "notifications/resources/updated", {"uri": uri})
 
+    def task_changed(self, work: Work) -> None:
+        for call, granted in list(self.listeners.values()):
+            if work.identity in granted.get("taskIds", ()):
+                self._tell(call, task_extension.CHANGED, work.detailed())
+
     def listen(self, call: Call) -> Message | None:
         wanted: Message = call.params["notifications"]
         granted: Message = {
@@ -119,6 +125,9 @@ class Connection(Peer):
         }
         if "resourceSubscriptions" in wanted and self.server.declares("resources"):
             granted["resourceSubscriptions"] = wanted["resourceSubscriptions"]
+        if "taskIds" in wanted and self.server.declares("tasks"):
+            self.server.check_task_client(call)
+            granted["taskIds"] = [each for each in wanted["taskIds"] if each in self.server.works]
         self._tell(call, "notifications/subscriptions/acknowledged", {"notifications": granted})
         self.listeners[call.id] = (call, granted)
         if self not in self.server.peers:

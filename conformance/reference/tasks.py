@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from threading import Event, RLock, Thread
 from time import monotonic
 
+from conformance.reference import task_extension
 from conformance.reference import tool as tools
 from conformance.reference.call import Call, Cancelled, NoAnswer
 from conformance.reference.schema import problem
@@ -180,7 +181,11 @@ def offered(call: Call) -> bool:
 def call_tool(call: Call) -> Message:
     """The result of `tools/call`, which is a CreateTaskResult if the client wants a task."""
     tool = call.server.tools.get(call.params["name"])
-    if tool is None or not offered(call) or isinstance(call, TaskCall):
+    if tool is None or not call.server.declares("tasks") or isinstance(call, (TaskCall, task_extension.WorkCall)):
+        return tools.call_tool(call)
+    if call.revision > REVISION and tool.background:
+        return _decided(call, tool)
+    if not offered(call):
         return tools.call_tool(call)
     if "task" not in call.params:
         if tool.task == "required":
@@ -192,6 +197,15 @@ def call_tool(call: Call) -> Message:
     if wrong:
         raise RpcError(INVALID_PARAMS, f"Invalid params: {wrong}")
     return call.server.create_task(call, tool)
+
+
+def _decided(call: Call, tool: Tool) -> Message:
+    """The result of a tool that becomes a task, if the client takes that."""
+    if task_extension.declared(call):
+        return call.server.create_work(call, tool)
+    if tool.task == "required":
+        raise task_extension.lacking(call)
+    return tools.call_tool(call)
 
 
 def create(call: Call, tool: Tool) -> Message:
@@ -225,10 +239,12 @@ def known(call: Call) -> AnyTask:
 
 
 def get(call: Call) -> Message:
-    return known(call).described()
+    return task_extension.get(call) if call.revision > REVISION else known(call).described()
 
 
 def cancel(call: Call) -> Message:
+    if call.revision > REVISION:
+        return task_extension.cancel(call)
     task = known(call)
     with task.lock:
         if task.over.is_set():

@@ -19,10 +19,11 @@ class Tool:
     """A tool; `run` gives the CallToolResult of a call with valid arguments.
 
     `waits` says that a call may take long or ask the client, so that others must not wait for it. `task` says whether
-    a call may or must be made as a task: forbidden, optional or required.
+    a call may or must be made as a task: forbidden, optional or required. `background` says that a call becomes a
+    task where that is the server's to decide.
     """
 
-    __slots__ = ("description", "hints", "input", "name", "output", "run", "task", "title", "waits")
+    __slots__ = ("background", "description", "hints", "input", "name", "output", "run", "task", "title", "waits")
 
     def __init__(
         self,
@@ -43,10 +44,16 @@ class Tool:
         self.hints = {"title": title, "readOnlyHint": True, "openWorldHint": False}
         self.waits = waits
         self.task = "forbidden"
+        self.background = False
 
     def as_task(self, support: str) -> Tool:
         """This tool, whose calls may (optional) or must (required) be made as tasks."""
         self.task = support
+        return self.in_background()
+
+    def in_background(self) -> Tool:
+        """This tool, whose calls become tasks where that is the server's to decide."""
+        self.background = True
         return self
 
     def described(self) -> Message:

@@ -147,6 +147,7 @@ _SEARCH = arguments(
 _REGION = arguments(
     region={"type": "string", "x-mcp-header": "Region", "description": "Where to look it up"},
     level={"type": "integer", "minimum": 0, "maximum": 9, "default": 0, "x-mcp-header": "Level"},
+    room={**arguments(locked={"type": "boolean", "x-mcp-header": "Locked"}), "default": {"locked": False}},
 )
 _POINT: Message = {
     "type": "array",

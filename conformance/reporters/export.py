@@ -16,12 +16,11 @@ from conformance.engine.verdicts import severity_of
 from conformance.files.places import CASES, SCHEMAS
 from conformance.model import Json, Requirement
 from conformance.reporters.json_report import as_text
-from conformance.revisions import BY_DATE, REVISIONS, holds
+from conformance.revisions import BY_DATE, REVISIONS, TRANSPORTS, holds
 
 FORMAT = "mcp-conform-cases"
 VERSION = 1
 INDEX = "index.json"
-TRANSPORTS = ("stdio", "http")
 
 
 class Occupied(Exception):
@@ -107,7 +106,7 @@ def _requirement(requirement: Requirement) -> Json:
         "id": requirement.id,
         "text": requirement.text,
         "revisions": revisions,
-        "transports": list(requirement.transports or (*TRANSPORTS, "http+sse")),
+        "transports": list(requirement.transports or TRANSPORTS),
         "capabilities": list(requirement.capabilities),
         "client": list(requirement.client),
         "observable": requirement.observable,
@@ -185,7 +184,7 @@ def _said(step: Step) -> dict[str, Json]:
     headers = {"headers": dict(step.headers)}
     bytes_ = {"base64": step.raw64} if step.raw64 else {"text": step.raw}
     if step.kind == "request":
-        how = {"illegal": step.illegal, "meta": step.meta, "wait": step.wait}
+        how = {"illegal": step.illegal, "meta": step.meta, "wait": step.wait, "wait-for": step.wait_for}
         return {"method": step.method, **params, **identifier, **how, **headers, "save": dict(step.save)}
     if step.kind == "notify":
         return {"method": step.method, **params, "illegal": step.illegal, **headers}

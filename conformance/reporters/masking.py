@@ -22,7 +22,7 @@ SPOKEN: Mapping[type, frozenset[str]] = {
         Tally: "answers note",
         Judged: "reason findings flaky reproduce",
         Finding: "message expected actual frames replay",
-        Frame: "data headers",
+        Frame: "data headers fields",
         Requirement: "",
         Report: "target runs notes problem problems",
         Survey: "capabilities tools resources templates prompts versions",
@@ -44,7 +44,7 @@ SPOKEN: Mapping[type, frozenset[str]] = {
 OURS: Mapping[type, frozenset[str]] = {
     kind: frozenset(names.split())
     for kind, names in {
-        Target: "name config",
+        Target: "name config via registers",
         Run: "revision era transport seconds name extent",
         Tally: "campaign frames planned restarts seed seconds",
         Judged: "requirement level basis verdict severity url seconds",
@@ -70,7 +70,7 @@ OURS: Mapping[type, frozenset[str]] = {
 """Our own words, the catalogue's, numbers, and the names that the user gave to servers; it is left as it is."""
 
 WITHHELD: Mapping[type, Mapping[str, Any]] = {
-    Target: {"secrets": {}},
+    Target: {"secrets": {}, "tokens": {}, "oauth": None},
     Frame: {"message": None},
     Survey: {"samples": Samples()},
 }

@@ -49,8 +49,11 @@ def frame_text(frame: Frame, limit: int = FRAME_LIMIT) -> str:
     if frame.channel == "head":
         kind = frame.headers.get("content-type", "")
         return visible(f"HTTP {frame.status}{f' ({kind})' if kind else ''}")
+    if frame.channel == "end":
+        return "(end of the answer)"
     if not frame.data:
-        return "(no bytes)"
+        told = ", ".join(f"{name} {value}" for name, value in frame.fields.items())
+        return visible(f"(event without data: {told})") if told else "(no bytes)"
     return visible(decoded(frame.data, limit))
 
 

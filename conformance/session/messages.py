@@ -13,7 +13,6 @@ from typing import Protocol, TypedDict
 
 from conformance.budget import MESSAGES, cost, exact_parts_of, parts_of
 from conformance.model import Frame, Json
-from conformance.validation.schema_bounds import deeper
 
 MAY_TAKE_LONG = ("tools/call", "resources/read", "prompts/get", "completion/complete", "tasks/result")
 """Methods behind which an author's own code runs: no answer in time proves nothing."""
@@ -23,13 +22,15 @@ class How(TypedDict, total=False):
     """How a message differs from an ordinary one.
 
     `id` replaces the session's own; `illegal` marks what is wrong on purpose; `bare` leaves out what the era adds
-    to every request; `headers` are added to the era's (HTTP).
+    to every request; `headers` are added to the era's (HTTP), as `transports.replaced` says. `verb` is HTTP's method in
+    lower case, if not post.
     """
 
     id: Json
     illegal: bool
     bare: bool
-    headers: Mapping[str, str]
+    headers: Mapping[str, str | None]
+    verb: str
 
 
 ROOM = 2 * 1024 * 1024
@@ -97,6 +98,11 @@ class Call:
     def redirected(self) -> bool:
         """Whether it was answered by a redirect that was not followed; `lost` says why."""
         return self.head is not None and 300 <= (self.head.status or 200) < 400 and bool(self.lost)
+
+    @property
+    def turned_down(self) -> bool:
+        """Whether HTTP has refused it."""
+        return self.head is not None and (self.head.status or 0) >= 400
 
     @property
     def done(self) -> bool:
@@ -195,18 +201,12 @@ def parse(data: bytes) -> tuple[Json, bool]:
     except ValueError:
         return None, False
     try:
-        value = _decoded(text)
-        if not _may_be_deep(data) or not deeper(value, DEEPEST):
-            return value, True
+        if not too_deep(text):
+            return _decoded(text), True
+        value = _decoded(_without_depths(text)) if len(data) <= LONGEST_DEEP else None
     except ValueError:
         return None, False
-    except RecursionError:
-        pass
-    try:
-        value = _decoded(_without_depths(text)) if len(data) <= LONGEST_DEEP else None
-        return (Shallow(value) if isinstance(value, dict) else value), value is not None
-    except (ValueError, RecursionError):
-        return None, False
+    return (Shallow(value) if isinstance(value, dict) else value), value is not None
 
 
 def beyond_us(data: bytes) -> bool:
@@ -214,17 +214,29 @@ def beyond_us(data: bytes) -> bool:
     if _has_too_many_parts(data):
         return True
     try:
-        _decoded(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
+        if too_deep(text):
+            return len(data) > LONGEST_DEEP
+        _decoded(text)
     except ValueError:
         return False
-    except RecursionError:
-        return len(data) > LONGEST_DEEP
     return True
 
 
-def _may_be_deep(data: bytes) -> bool:
-    """Whether there are enough brackets for more than DEEPEST levels."""
-    return data.count(b"[") + data.count(b"{") > DEEPEST
+def too_deep(text: str) -> bool:
+    """Whether JSON has more than DEEPEST levels, which is to be known before it is read.
+
+    Python before 3.12 may end the process (`Cannot recover from stack overflow`) where it collects garbage while its
+    own reader is as deep as it may go.
+    """
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    depth = 0
+    for bracket in _NO_BRACKETS.sub("", text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 def _has_too_many_parts(data: bytes) -> bool:
@@ -232,7 +244,7 @@ def _has_too_many_parts(data: bytes) -> bool:
 
 
 def _decoded(text: str) -> Json:
-    """Raises json.JSONDecodeError, RecursionError."""
+    """Raises ValueError. Not for what is `too_deep`."""
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError:
@@ -241,7 +253,10 @@ def _decoded(text: str) -> Json:
         return _PATIENT.decode(text)
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_QUOTED = r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
+_TOKEN = re.compile(rf"{_QUOTED}|[\[\]{{}}]", re.DOTALL)
+# In long matches, so that what is put together without them is made of few pieces.
+_NO_BRACKETS = re.compile(rf'(?:[^\[\]{{}}"]++|{_QUOTED})++', re.DOTALL)
 
 
 def _without_depths(text: str) -> str:

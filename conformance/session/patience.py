@@ -27,6 +27,8 @@ NOTABLE = 0.4
 MOST, MOST_ANSWERS = 30.0, 3
 """A run spends so many seconds in waiting for silence and slow answers before the rest of it is left out, or so many
 times as long as there is for one answer, if that is more."""
+SPOILT = 0.7
+"""This part of it, once no silence is waited for in full: what is left tells little."""
 FLOOD = 100_000
 """Messages and lines that nobody asked for, in all sessions of a run, before the rest of it is left out."""
 COUNTED = 1000
@@ -100,12 +102,12 @@ class Patience:
         Less as well if the target is `stuck`: it has been silent for all the time that it is given for an answer.
         """
         with self._lock:
-            return self._short(full) if self._deaf or stuck else full
+            return self._short(full) if self._deaf or stuck or self._vainly(full) else full
 
     def hurried(self, full: float, stuck: bool) -> float:
         """Seconds to wait for what may well be answered, which is `full` unless so much went unanswered before."""
         with self._lock:
-            return self._short(full) if stuck or self._in_vain.seconds > IN_VAIN * full else full
+            return self._short(full) if stuck or self._vainly(full) else full
 
     def waited(self, began: float, ended: float, full: float, *, answered: bool, patient: bool) -> None:
         """A session has waited between two moments of the monotonic clock; `patient` if as long as anybody waits.
@@ -118,7 +120,8 @@ class Patience:
             self._waited.add(began, ended)
             if patient and not answered:
                 self._in_vain.add(began, ended)
-            if self._waited.seconds > max(MOST, MOST_ANSWERS * full) and not self._over:
+            most = max(MOST, MOST_ANSWERS * full) * (SPOILT if self._vainly(full) else 1)
+            if self._waited.seconds > most and not self._over:
                 vain = self._in_vain.seconds
                 self._over = f"waiting for answers took {self._waited.seconds:.0f} s"
                 self._over += f", {vain:.0f} s of them without an answer" if vain else ""
@@ -199,6 +202,10 @@ class Patience:
             self._over = ""
             self._unasked = 0
             self._confirming = True
+
+    def _vainly(self, full: float) -> bool:
+        """Whether so much has gone unanswered that no silence is worth all the patience any more."""
+        return self._in_vain.seconds > IN_VAIN * full
 
     def _promising(self, call: Call) -> bool:
         chances = 1 if call.method in MAY_TAKE_LONG else self._chances

@@ -17,7 +17,7 @@ from conformance.session.reading import HUGE, read
 from conformance.session.requests import Requests, may_answer
 from conformance.session.trace import Trace
 from conformance.session.watching import Watching
-from conformance.transports import Arrival, Ended, Ending, Transport
+from conformance.transports import BARE, Arrival, Ended, Ending, Transport, replaced
 
 __all__ = ["MAY_TAKE_LONG", "Call", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
 
@@ -30,9 +30,10 @@ class Session:
     """Used by one thread; the transport has threads of its own.
 
     `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
-    `slow_tools` are those that took so long that they are not worth another call. `hears_unasked` is whether what the
-    server sends of its own accord can arrive, None as long as nobody has seen to it. `deaf` says that the sentinel was
-    not answered in time: the server hangs, as far as is known. `secrets` are what the target got and must not tell.
+    `slow_tools` took so long that they are not worth another call. `hears_unasked` is whether what the server sends of
+    its own accord can arrive, None as long as nobody has seen to it. `deaf`: the sentinel was not answered in time.
+    `secrets` are what the target got and must not tell; `anonymous`: nothing that it got says who we are. `spent`:
+    generated frames were sent, so that nobody judges how the session ends.
     """
 
     def __init__(
@@ -50,18 +51,17 @@ class Session:
         self.requests = Requests()
         self._case = ""
         self.secrets: tuple[str, ...] = ()
+        self.anonymous = False
         self._heard = False
         self.opened = False
         self.capabilities: Json = {}
         self.server: dict[str, str] = {}
         self.opening: Json = {}
         self.http_headers: dict[str, str] = {}
-        self.header_arguments: dict[str, dict[str, str]] = {}
+        self.header_arguments: dict[str, dict[tuple[str, ...], str]] = {}
         self.slow_tools: set[str] = set()
         self.hears_unasked: bool | None = None
-        self.spent = False
-        """Whether generated frames were sent, so that nobody judges how the session ends."""
-        self.deaf = False
+        self.spent = self.deaf = False
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began = time.monotonic()
@@ -82,10 +82,6 @@ class Session:
     def judge(self) -> None:
         """Show the observers what they have not seen yet: see `Watching`."""
         self.watching.judge()
-
-    def unwatch(self) -> None:
-        """From now on nobody judges: what follows something illegal is no finding."""
-        self.watching.unwatch()
 
     # -- opening and closing
 
@@ -139,6 +135,11 @@ class Session:
             self.ending = ending
         return self.ending
 
+    def drop(self) -> Ending:
+        """End the target at once and unheard: it may hang, and how it goes says nothing. Idempotent."""
+        self.ending = self.ending or self.transport.close(hurry=True)
+        return self.ending
+
     # -- sending
 
     def request(self, method: str, params: Json = None, **how: Unpack[How]) -> Call:
@@ -181,7 +182,7 @@ class Session:
         frame = self._write(encode(messages), messages, how)
         return [self._register(m, frame) for m in messages if "id" in m and "method" in m]
 
-    def raw(self, data: bytes, *, illegal: bool = True, headers: Mapping[str, str] | None = None) -> list[Call]:
+    def raw(self, data: bytes, *, illegal: bool = True, headers: Mapping[str, str | None] | None = None) -> list[Call]:
         """Send one frame as it is written. If it is JSON with ids, an answer to each is expected and may stay away."""
         message, readable = parse(data)
         frame = self._write(data, message, How(illegal=illegal, headers=headers or {}), readable=readable)
@@ -201,7 +202,7 @@ class Session:
 
     def record(self, message: Json, data: bytes) -> Call:
         """Enter a request whose bytes were sent with `write`."""
-        return self._register(message, self._record_sent(data, message, How(), None, True))
+        return self._register(message, self.record_sent(data, message, How(), None, True))
 
     def wait(self, *calls: Call, timeout: float | None = None, until: Callable[[], bool] = lambda: False) -> bool:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
@@ -214,7 +215,7 @@ class Session:
         limit, hurried = usual if timeout is None else (timeout, False)
         deadline = time.monotonic() + limit
         for call in calls:
-            if not call.unread:  # what was given up before may still come
+            if not (call.unread or call.turned_down):  # what was given up before may still come
                 call.lost, call.late = "", False
         while waiting := [] if until() else [call for call in calls if not call.done]:
             left = deadline - time.monotonic()
@@ -230,7 +231,7 @@ class Session:
             break
         now, full = time.monotonic(), self.limits.answer
         if self.opened:  # else it may be the start of the target that takes long
-            self.patience.waited(deadline - limit, now, full, answered=not waiting, patient=timeout is None)
+            self.patience.waited(deadline - limit, now, full, answered=not waiting, patient=limit >= full)
         begun = self.transport.unfinished() if waiting and self.ended is None else b""
         self.requests.check_read(waiting or calls, unfinished=len(begun) >= LARGE and may_answer(begun))
         if waiting and self.ended is None:
@@ -322,15 +323,16 @@ class Session:
         return call
 
     def _write(self, data: bytes, message: Json, how: How, readable: bool = True) -> Frame:
-        headers = {**self.era.headers(self, message), **how.get("headers", {})} if self.transport.has_headers else None
-        exchange = self.transport.send(data, headers)
-        return self._record_sent(data, message, how, exchange, readable)
+        usual = self.era.headers(self, message) if self.transport.has_headers else {}
+        exchange = self.transport.send(data, replaced(usual, how.get("headers")))
+        return self.record_sent(data, message, how, exchange, readable)
 
-    def _record_sent(self, data: bytes, message: Json, how: How, exchange: int | None, readable: bool) -> Frame:
+    def record_sent(self, data: bytes, message: Json, how: How, exchange: int | None, readable: bool) -> Frame:
+        """Enter what was sent."""
         frame = Frame(
             number=self.trace.position,
             origin="us",
-            channel="stdin" if exchange is None else "post",
+            channel="stdin" if exchange is None else how.get("verb", "post"),
             at=time.monotonic() - self._began,
             data=data,
             message=message,
@@ -346,20 +348,20 @@ class Session:
         if isinstance(event, Arrival):
             self._hear(event)
         elif isinstance(event, Ended):
-            if event.partial:
-                self._hear(Arrival("stdout", event.partial, event.at, omitted=event.omitted))
+            if event.arrival is not None:
+                self._hear(event.arrival)
             if event.exchange is None:
                 self.ended = self.ended or event
                 return
             self._awaited.discard(event.exchange)
-            if (asked := self.requests.by_exchange.pop(event.exchange, None)) is not None and not asked.done:
+            if (asked := self.requests.by_exchange.pop(event.exchange, None)) and not (asked.done or event.accepted):
                 self.requests.end(asked, event)
             self._take(event.then)
 
     def _hear(self, arrival: Arrival) -> None:
         self._heard = True
-        head = arrival.channel == "head"
-        message, readable, unread = (None, False, "") if head else read(arrival.data, arrival.omitted)
+        bare = arrival.channel in BARE
+        message, readable, unread = (None, False, "") if bare else read(arrival.data, arrival.omitted)
         frame = Frame(
             number=self.trace.position,
             origin="target",
@@ -373,11 +375,11 @@ class Session:
             status=arrival.status,
             headers=arrival.headers,
             unread=unread,
+            fields=arrival.fields,
         )
         if arrival.exchange is not None and (asked := self.requests.by_exchange.get(arrival.exchange)) is not None:
             frame = frame._replace(case=asked.sent.case)
-            if arrival.channel == "head":
-                asked.head = frame
+            asked.head = frame if arrival.channel == "head" else asked.head
         if isinstance(message, list):
             self._observe(frame, None)
             for part, element in enumerate(message):
@@ -386,7 +388,7 @@ class Session:
             self._dispatch(frame)
             if unread:
                 self.requests.not_read(frame)
-            elif not (readable or head) and len(frame.data) < HUGE:
+            elif not (readable or bare) and len(frame.data) < HUGE:
                 self.requests.guess(frame)
                 self.patience.features.left(self.requests)  # it may be the answer
         if len(frame.data) >= HUGE:
@@ -404,7 +406,7 @@ class Session:
             else:
                 self.requests.tell(frame)
             return
-        call = self.requests.answered_by(message.get("id"), not self.opened and frame.channel == "stdout")
+        call = self.requests.answered_by(message.get("id"), not self.opened and frame.exchange is None)
         response = "result" in message or "error" in message
         if response and self.requests.set_aside(frame, call):
             call = None

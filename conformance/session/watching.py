@@ -17,25 +17,40 @@ class Watching:
     """The observers of a session, and the frames that they have not seen yet.
 
     `mishap`, if there is one, is called with an observer that raised, and what it raised; else that is raised.
+    `replayed` are the HTTP exchanges on which the rest of another stream comes: what was said before is no new message,
+    and nobody sees it. `witnesses` are those of the observers that judge nothing: they see also what goes beside the
+    session.
     """
 
     def __init__(self) -> None:
         self.observers: list[Observer] = []
+        self.witnesses: list[Observer] = []
+        self.replayed: set[int] = set()
         self.mishap: Callable[[Observer, Exception], None] | None = None
         self._unseen: deque[tuple[Frame, Call | None]] = deque()
         self._unasked = 0
 
     def see(self, frame: Frame, call: Call | None) -> None:
         """A frame for the observers, unless it is part of a flood; `call` is the request that it answers."""
+        if frame.origin == "target" and frame.exchange in self.replayed:
+            return
         if frame.origin == "us":
             ours = frame.message
             if self._unasked > ENOUGH and isinstance(ours, dict) and "method" not in ours:
                 return  # it answers a request that nobody has judged
-        elif (call is None or call.answers) and frame.channel != "head":
+        elif (call is None or call.answers) and frame.channel not in ("head", "end"):
             if self._unasked > ENOUGH:
                 return
             self._unasked += cost(frame)
         self._unseen.append((frame, call))
+
+    def tell(self, frame: Frame) -> None:
+        """A frame that went beside the session, for the witnesses."""
+        for witness in self.witnesses:
+            if frame.origin == "us":
+                witness.sent(frame)
+            else:
+                witness.heard(frame, None)
 
     def judge(self) -> None:
         """Show the observers what they have not seen yet.

@@ -16,6 +16,7 @@ from conformance.files.json_files import load
 from conformance.files.variables import Unfilled, Variables
 from conformance.files.yaml_files import FileError, Lines, Place, line_of
 from conformance.model import Json, Target
+from conformance.revisions import HTTP_SSE
 from conformance.target.process import why_not_runnable
 from conformance.target.secrets import confidential, taken_openly
 
@@ -34,8 +35,6 @@ HARMLESS = re.compile(
     r"|_|//|\$"
 )
 """Keys that say how the client is to treat a server, and nothing of the server itself."""
-
-OLD_SSE = "the old HTTP+SSE transport (type sse) is not carried yet"
 
 
 def read(path: str, names: Iterable[str] = ()) -> ClientConfig:
@@ -117,15 +116,12 @@ class _Reading:
         cwd = _started_in(Path(self.path), target.cwd) if target.command else None
         taken = {value: name for value, name in variables.secrets.items() if not taken_openly(name, value)}
         secrets = {**confidential(target, os.environ), **taken}
-        target = replace(target, name=name, config=self.path, cwd=cwd, secrets=secrets)
-        if kind == "sse":
-            return ConfiguredServer(name, target, OLD_SSE)
+        via = HTTP_SSE if kind == "sse" else ""
+        target = replace(target, name=name, config=self.path, cwd=cwd, secrets=secrets, via=via)
         if target.command:
             return ConfiguredServer(name, target, why_not_runnable(target))
         if not target.url.startswith(("http://", "https://")):
             return ConfiguredServer(name, target, f"{target.url!r} is not an http or https URL")
-        if kind == "http" and not any(key in entry for key in TRANSPORT_KEYS) and _path(target.url).endswith("/sse"):
-            self.notes.append(f"{name}: its URL ends with /sse; tested over Streamable HTTP, as its type is not given")
         return ConfiguredServer(name, target)
 
     # -- inside
@@ -220,10 +216,6 @@ def _started_in(path: Path, cwd: str | None) -> str | None:
         return str(workspace / cwd)
     in_project = path.name == ".mcp.json" or path.resolve().parent.name.startswith(".")
     return str(workspace) if in_project else None
-
-
-def _path(url: str) -> str:
-    return url.partition("?")[0].rstrip("/")
 
 
 def _shown(value: Json) -> str:

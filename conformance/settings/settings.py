@@ -13,15 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import urlsplit
 
 from conformance.catalogue.requirements import load, near
 from conformance.engine.options import ClientConfig, FailOn, Mention, Options
 from conformance.files.yaml_files import FileError
-from conformance.model import Fuzzing, Json, Limits, Severity, Target, UsageError
+from conformance.model import AUTHORIZATION, OWN, Client, Fuzzing, Json, Limits, Severity, Target, UsageError
 from conformance.reporters.words import visible
+from conformance.revisions import CHOSEN, HTTP, HTTP_SSE, SCHEMES, STDIO
 from conformance.session.answers import Given
 from conformance.settings.client_configs import read as read_config
 from conformance.settings.target_file import TargetFile, find, read
+from conformance.settings.tokens import pairs, with_client, with_tokens
 from conformance.survey.survey import CallMode, CallPolicy, Samples
 from conformance.target.credentials import looks_secret
 from conformance.target.mask import Mask
@@ -36,13 +39,20 @@ if TYPE_CHECKING:
 class Words:
     """What the command line or pytest's options say, by the keys of the target file; None and empty were not said.
 
-    `env` and `headers` are as they were typed, `tools` names of tools that may be called. Times are in seconds.
+    `env`, `headers` and `other_token` are as they were typed, `tools` names of tools that may be called. Times are in
+    seconds.
     """
 
     server: str | None = None
     url: str | None = None
+    transport: str | None = None
     env: Sequence[str] | None = None
     headers: Sequence[str] | None = None
+    token_env: str | None = None
+    other_token: Sequence[str] | None = None
+    oauth: str | None = None
+    scope: str | None = None
+    register_client: bool = False
     cwd: Path | None = None
     revisions: Sequence[str] | None = None
     only: Sequence[str] | None = None
@@ -60,9 +70,13 @@ class Words:
     fuzz_time: float | None = None
     seed: int | None = None
     quick: bool = False
+    harmful: bool = False
 
 
 NOTHING = TargetFile(Path())
+ANY_SCHEME = tuple(f"{scheme}://" for schemes in SCHEMES.values() for scheme in schemes)
+DEMO = {STDIO: "", HTTP: "http://127.0.0.1:{port}/mcp", HTTP_SSE: "http://127.0.0.1:{port}/sse"}
+"""The transports of the reference server, and where it serves them."""
 HURRY = Limits(slow=0.1, late=0.0)
 """How long is waited with --quick."""
 
@@ -100,25 +114,52 @@ def faults() -> list[Json]:
     return [json.loads(line) for line in listed.stdout.splitlines()]
 
 
-def reference(names: Iterable[str]) -> Target:
-    """The reference server with faults, over a transport on which all of them show. Raises UsageError."""
+def reference(names: Iterable[str], transport: str = "", authorization: bool = False) -> Target:
+    """The reference server with faults, over `transport` or one on which all of them show. Raises UsageError.
+
+    With `authorization`, or faults of that area, it asks for a token, and the target has one of each kind.
+    """
+    names = tuple(names)
     table = {row["name"]: row for row in faults()} if names else {}
     command = [sys.executable, "-m", "conformance.reference"]
-    transports = ["stdio", "http"]
+    guarded = authorization or any(table.get(name, {}).get("area", "").startswith(AUTHORIZATION) for name in names)
+    transports = [CHOSEN[transport]] if transport else [HTTP] if guarded else list(DEMO)
+    command += ["--authorization"] if guarded else []
     for name in names:
         if name not in table:
             near = difflib.get_close_matches(name, table, n=3, cutoff=0.5)
             hint = f"did you mean {' or '.join(near)}?" if near else "demo --list-faults lists them"
             raise UsageError(f"there is no fault {name!r}; {hint}")
-        transports = [transport for transport in transports if transport in table[name]["transports"]]
+        transports = [each for each in transports if each in table[name]["transports"]]
         command += ["--fault", name]
     if not transports:
-        raise UsageError("these faults do not show over the same transport")
-    if transports[0] == "stdio":
-        target = Target(tuple(command))
+        over = f"over {transport}" if transport else "over the same transport"
+        raise UsageError(f"these faults do not show {over}")
+    if address := DEMO[transports[0]]:
+        word = next(word for word, name in CHOSEN.items() if name == transports[0])
+        via = "" if Target(url=address).transport == transports[0] else transports[0]
+        target = Target((*command, "--transport", word, "--port", "{port}"), address, via=via)
     else:
-        target = Target((*command, "--transport", "http", "--port", "{port}"), "http://127.0.0.1:{port}/mcp")
-    return replace(target, secrets=confidential(target, os.environ))
+        target = Target(tuple(command))
+    target = replace(target, secrets=confidential(target, os.environ))
+    return _with_reference_tokens(target) if guarded else target
+
+
+def _with_reference_tokens(target: Target) -> Target:
+    """With a token of each kind that the reference server knows."""
+    listed = [sys.executable, "-m", "conformance.reference", "--list-tokens"]
+    tokens = json.loads(subprocess.run(listed, capture_output=True, text=True, check=True).stdout)
+    named = {token: f"REFERENCE_{kind.upper().replace('-', '_')}" for kind, token in tokens.items()}
+    secrets = {**target.secrets, **named}
+    client = Client("reference-client", "reference-client-secret")
+    return replace(
+        target,
+        headers={"Authorization": f"Bearer {tokens[OWN]}"},
+        tokens=tokens,
+        secrets=secrets,
+        oauth=client,
+        registers=True,
+    )
 
 
 def _target(said: Words, file: TargetFile) -> Target:
@@ -134,16 +175,39 @@ def _target(said: Words, file: TargetFile) -> Target:
     else:
         command, url, where_url = _command_of(file), file.settings.get("url", ""), file.where("url")
         cwd = cwd or file.folder("cwd") or (file.path.parent if command and file is not NOTHING else None)
-    if url and not url.startswith(("http://", "https://")):
+    via, where_via = _via(said, file)
+    if url and not url.startswith(ANY_SCHEME):
         raise UsageError(f"{where_url}: {_told(Target(url=url), repr(url))} is not an http or https URL")
+    if via and (urlsplit(url).scheme if url else "") not in (SCHEMES[via] or ("",)):
+        needed = f"a {where_url} that begins with {' or '.join(f'{scheme}://' for scheme in SCHEMES[via])}"
+        raise UsageError(f"{where_via}: {via} needs {needed if SCHEMES[via] else 'a command, and no URL'}")
     if "{port}" in url and not command:
         raise UsageError(f"{where_url}: {{port}} stands for a free port only together with a server to start")
     if headers and not url and said.headers:
         raise UsageError("--header: only a server at a --url gets headers")
     folder = str(cwd) if cwd is not None and Path(cwd) != Path() else None
-    target = Target(command, url, env, folder, headers if url else {})
-    written = in_settings([file.settings.get(key) for key in ("tools", "prompts", "resources", "answers")])
-    return replace(target, secrets={**confidential(target, os.environ), **written, **taken, **more_taken})
+    target = Target(command, url, env, folder, headers if url else {}, via=via)
+    settings = file.settings
+    written = in_settings([settings.get(key) for key in ("tools", "prompts", "resources", "answers")])
+    target = replace(target, secrets={**confidential(target, os.environ), **written, **taken, **more_taken})
+    own = (
+        (said.token_env, "--token-env") if said.token_env else (settings.get("token-env", ""), file.where("token-env"))
+    )
+    others = {kind: (name, file.where("other-tokens", kind)) for kind, name in settings.get("other-tokens", {}).items()}
+    target = replace(target, registers=said.register_client)
+    target = with_tokens(target, own, {**others, **pairs(said.other_token, "--other-token")})
+    return with_client(target, said.scope or "") if said.oauth else target
+
+
+def _via(said: Words, file: TargetFile) -> tuple[str, str]:
+    """The transport that the user chose, "" if none, and where. What stands in a file is for the URL that stands there.
+
+    Raises UsageError.
+    """
+    if said.transport:
+        return CHOSEN[said.transport], "--transport"
+    chosen = "" if said.server or said.url else file.settings.get("transport", "")
+    return CHOSEN.get(chosen, ""), file.where("transport") if chosen else ""
 
 
 def _told(target: Target, text: str) -> str:
@@ -213,6 +277,7 @@ def _options(said: Words, file: TargetFile) -> Options:
         own=_own(said.cases, file),
         fuzzing=Fuzzing(chosen("fuzz", usual.examples), chosen("fuzz-time", usual.seconds), chosen("seed", usual.seed)),
         quick=said.quick,
+        harmful=said.harmful,
         time_limit=chosen("time-limit", math.inf),
         given=frozenset([*_pairs("--env", said.env, "=", ""), *_pairs("--header", said.headers, ":", "")]),
         named_by=() if file is NOTHING or said.server or said.url else ("--target", str(file.path)),

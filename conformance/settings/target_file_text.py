@@ -36,6 +36,7 @@ class Given:
     url: str = ""
     env: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
+    transport: str = ""
 
 
 def text_for(given: Given, survey: Survey, mask: Callable[[str], str] = str) -> str:
@@ -45,7 +46,7 @@ def text_for(given: Given, survey: Survey, mask: Callable[[str], str] = str) -> 
         "# What mcp-conform needs to know about this server. Command-line options override this file.",
         "# All keys: mcp-conform explain target-file",
     ]
-    for name, value in (("server", given.server), ("url", given.url)):
+    for name, value in (("server", given.server), ("url", given.url), ("transport", given.transport)):
         if value:
             draft.setting(name, value)
     draft.variables("env", {name: _variable(name) for name in given.env})

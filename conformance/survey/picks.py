@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from conformance.model import Json, members
 from conformance.revisions import STATELESS
 from conformance.survey.completions import completions, completions_or_none_such
+from conformance.survey.mirrored import mirrored_arguments, named_requests
 from conformance.survey.survey import (
     LISTS,
     MAX_CALLS,
     TASKS,
     Survey,
     Unavailable,
+    arguments_of,
     capability_of,
     required_of,
     task_support,
@@ -21,6 +24,11 @@ from conformance.survey.survey import (
 
 KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 """List → the member that identifies an item."""
+
+PARAMS = ("name", "arguments", "uri", "ref", "argument")
+"""Members of picked requests that are their params; others tell about them."""
+
+UNKNOWN_META: Json = {"com.example/mcp-conform": {"a": 1}}
 
 NO_SUCH_URI = "mcp-conform://no-such-resource/7f3a"
 
@@ -153,6 +161,17 @@ def _strict_prompts(survey: Survey) -> list[Json]:
     return _some(found, "no prompt has a required argument")
 
 
+def _prompts_in_two_ways(survey: Survey) -> list[Json]:
+    found: list[Json] = []
+    for prompt in survey.named_prompts:
+        name, names = prompt.get("name"), arguments_of(prompt)
+        # Digits, which a prompt that asks for a number takes as well.
+        one, other = ({"name": name, "arguments": dict.fromkeys(names, value)} for value in ("1", "2"))
+        if names:
+            found.append({"name": name, "one": one, "other": other})
+    return _some(found, "no prompt has an argument")
+
+
 def _prompt_completions(survey: Survey) -> list[Json]:
     of_prompts = [each for each in completions(survey) if each["ref"]["type"] == "ref/prompt"]
     found = [{name: each[name] for name in ("ref", "argument")} for each in of_prompts]
@@ -184,13 +203,49 @@ def _paged_lists(survey: Survey) -> list[Json]:
     return _some(found, "no list is longer than a page")
 
 
-def _announced_changes(survey: Survey) -> list[Json]:
+def _announced_change(survey: Survey) -> list[Json]:
     names = [name for name in ("tools", "prompts", "resources") if survey.declares(f"{name}.listChanged")]
-    return _some([{f"{name}ListChanged": True for name in names}] if names else [], "the server announces no change")
+    found: list[Json] = [{f"{name}ListChanged": True} for name in names]
+    uris = [item["uri"] for item in survey.resources if isinstance(item.get("uri"), str)]
+    if survey.declares("resources.subscribe") and uris:
+        found.append({"resourceSubscriptions": uris[:2]})
+    return _some(found, "the server announces no change")
+
+
+def _announced_changes(survey: Survey) -> list[Json]:
+    return [{name: value for each in _announced_change(survey) for name, value in each.items()}]
+
+
+def _good_requests(survey: Survey) -> list[Json]:
+    found: list[Json] = [{"method": LISTS[name][0], "params": {}} for name in survey.declared_lists]
+    wanted = {"tools/call": _tool_calls, "prompts/get": _prompts, "resources/read": _reads}
+    if survey.declares("completions"):
+        wanted["completion/complete"] = _completions
+    for method, kind in wanted.items():
+        with suppress(Unavailable):
+            params = {name: value for name, value in kind(survey)[0].items() if name in PARAMS}
+            found.append({"method": method, "params": params})
+    for each in found:
+        each["id"] = f"mcp-conform {each['method']}"
+        each["with-unknown-meta"] = {**each["params"], "_meta": UNKNOWN_META}
+    return _some(found, "the server declares nothing that could be asked for")
+
+
+def _reads(survey: Survey) -> list[Json]:
+    return [{"uri": uri} for uri in _resource_uris(survey)]
 
 
 def _stateless_methods(survey: Survey) -> list[Json]:
     return ["server/discover", *(LISTS[name][0] for name in survey.declared_lists)]
+
+
+def _named_requests(survey: Survey) -> list[Json]:
+    lacking = "the server lists no prompt and no resource, and no tool may be called; allow one with --call-tool"
+    return _some(named_requests(survey), lacking)
+
+
+def _mirrored_arguments(survey: Survey) -> list[Json]:
+    return _some(mirrored_arguments(survey), "no tool that may be called has an argument with x-mcp-header")
 
 
 def _modern_versions(survey: Survey) -> list[Json]:
@@ -214,14 +269,19 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "unknown-resource": _unknown_resources,
     "prompt-get": _prompts,
     "prompt-get-lacking-a-required-argument": _strict_prompts,
+    "prompt-get-in-two-ways": _prompts_in_two_ways,
     "completion-of-prompt-argument": _prompt_completions,
     "completion": _completions,
     "listed-or-unknown-completion": completions_or_none_such,
     "declared-list": _lists,
     "paged-list": _paged_lists,
-    "announced-list-changes": _announced_changes,
+    "announced-change": _announced_change,
+    "announced-changes": _announced_changes,
+    "good-request": _good_requests,
     "stateless-method": _stateless_methods,
     "advertised-modern-version": _modern_versions,
+    "named-request": _named_requests,
+    "mirrored-argument": _mirrored_arguments,
 }
 """Kind → all things of it that the target offers, never none: each raises Unavailable instead, and says what lacks."""
 

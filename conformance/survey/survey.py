@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from conformance.budget import cost
-from conformance.model import Json, elements
+from conformance.model import Json, elements, members
 from conformance.session.messages import Counted, Unavailable, Unread
 from conformance.session.session import Call, Session
 from conformance.survey.arguments import Unfillable, candidates, smallest_arguments
+from conformance.validation.header_annotations import annotated
 
 __all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "take", "walk"]
 
@@ -23,9 +23,6 @@ MAX_CALLS = 100
 
 TASKS = "tasks.requests.tools.call"
 """The capability of those that run tools as tasks."""
-
-_TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
-"""What the name of an HTTP header is made of."""
 
 LISTS = {
     "tools": ("tools/list", "tools"),
@@ -132,12 +129,7 @@ class Survey:
 
     def declares(self, capability: str) -> bool:
         """Whether the server declared the dotted `capability`; a boolean leaf must be true."""
-        place: Json = self.capabilities
-        for step in capability.split("."):
-            if not isinstance(place, dict) or step not in place:
-                return False
-            place = place[step]
-        return place is not False and place is not None
+        return _declared(self.capabilities, capability)
 
     @property
     def declared_lists(self) -> list[str]:
@@ -145,16 +137,12 @@ class Survey:
         return [name for name in LISTS if self.declares(capability_of(name))]
 
     @property
-    def header_arguments(self) -> dict[str, dict[str, str]]:
-        """Tool → argument → the name that `x-mcp-header` gives it, for those that are mirrored in HTTP headers."""
-        marked: dict[str, dict[str, str]] = {}
+    def header_arguments(self) -> dict[str, dict[tuple[str, ...], str]]:
+        """Tool → path of properties to an argument → the name of the HTTP header that mirrors it."""
+        marked: dict[str, dict[tuple[str, ...], str]] = {}
         for tool in self.tools:
-            schema = tool.get("inputSchema")
-            properties = schema.get("properties") if isinstance(schema, dict) else None
-            for name, property in properties.items() if isinstance(properties, dict) else ():
-                header = property.get("x-mcp-header") if isinstance(property, dict) else None
-                if isinstance(header, str) and _TOKEN.fullmatch(header):  # no other name can be sent
-                    marked.setdefault(str(tool.get("name")), {})[name] = header
+            for annotation in annotated(tool.get("inputSchema"), usable=True):
+                marked.setdefault(str(tool.get("name")), {})[annotation.path] = annotation.header
         return marked
 
     @property
@@ -192,6 +180,15 @@ class Survey:
         if not self.declares(TASKS):
             return []
         return [t for t in _named(self.tools) if self.policy.allows(t) and task_support(t) in ("optional", "required")]
+
+
+def _declared(place: Json, path: str) -> bool:
+    """Whether there is something at the dotted `path`; the name of an extension has dots of its own."""
+    if not path:
+        return place is not False and place is not None
+    return isinstance(place, dict) and any(
+        _declared(value, path[len(name) + 1 :]) for name, value in place.items() if f"{path}.".startswith(f"{name}.")
+    )
 
 
 def _named(items: Sequence[Json]) -> list[Json]:
@@ -284,11 +281,12 @@ def read_no_further(name: str, pages: int, size: int) -> str:
     return f"the list of {name} was read no further than {pages} pages, {size / 1e6:.0f} MB"
 
 
+def arguments_of(prompt: Json) -> list[str]:
+    """The names of the arguments of a listed prompt."""
+    return [str(members(argument).get("name")) for argument in elements(prompt.get("arguments"))]
+
+
 def required_of(prompt: Json) -> list[str]:
-    """The names of the required arguments of a listed prompt."""
-    listed = prompt.get("arguments")
-    return [
-        str(argument.get("name"))
-        for argument in (elements(listed))
-        if isinstance(argument, dict) and argument.get("required") is True
-    ]
+    """The names of those that are required."""
+    listed = [members(argument) for argument in elements(prompt.get("arguments"))]
+    return [str(argument.get("name")) for argument in listed if argument.get("required") is True]

@@ -17,6 +17,9 @@ from conformance.target.process import ServerProcess, StartError, left_behind
 PORTS = range(20_000, 32_000)
 """Below the ports that systems give to outgoing connections, so that none of those takes a chosen port meanwhile."""
 
+SCHEMES = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+"""The schemes of URLs, and their ports."""
+
 TRIES = 3
 """Ports that are tried, should somebody else take the chosen one meanwhile."""
 
@@ -112,6 +115,10 @@ class RunningServer:
                 pass  # it may be busy
         return False
 
+    def listens_at(self) -> tuple[str, ...]:
+        """The addresses at which it listens at the port of its URL, as far as can be told."""
+        return self._process.addresses(_address(self.url)[1]) if self._process is not None else ()
+
     def wait(self, seconds: float) -> bool:
         """Whether the process ends within `seconds`, or is not there."""
         return self._process is None or self._process.wait(seconds)
@@ -187,13 +194,13 @@ def _proxy(url: str, host: str) -> str:
 
 def _address(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in SCHEMES or not parts.hostname:
         raise StartError(f"{url!r} is not an http or https URL")
     try:
         port = parts.port
     except ValueError:
         raise StartError(f"{url!r} has no valid port") from None
-    return parts.hostname, port or (443 if parts.scheme == "https" else 80)
+    return parts.hostname, port or SCHEMES[parts.scheme]
 
 
 def _silence(url: str) -> str:
@@ -202,7 +209,7 @@ def _silence(url: str) -> str:
     import ssl
 
     host, port = _address(url)
-    if url.startswith("https:"):
+    if url.startswith(("https:", "wss:")):
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=2, context=context)
@@ -212,6 +219,9 @@ def _silence(url: str) -> str:
         connection.connect()
     except OSError as error:
         return f"nothing listens at {host}:{port} ({error.strerror or error})"
+    if url.startswith("ws"):  # it need not understand other requests
+        connection.close()
+        return ""
     try:
         connection.request("HEAD", "/")
         connection.getresponse()

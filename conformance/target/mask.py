@@ -34,6 +34,7 @@ class Mask:
     """
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
+        self._secrets = dict(secrets)
         self._spelt: list[tuple[Spelling, str, int]] = []
         for secret, value in enumerate(sorted(secrets, key=len, reverse=True)):
             if len(value) >= SHORTEST and not is_setting(value):
@@ -53,6 +54,11 @@ class Mask:
         self._short = short
         self._shorts = re.compile("|".join(map(re.escape, sorted(short, key=len, reverse=True)))) if short else None
         self._longest_begun = max(map(len, self._begun), default=0)
+
+    def learn(self, secrets: Mapping[str, str]) -> None:
+        """Replace these, too, from now on."""
+        self._secrets = {**self._secrets, **secrets}
+        self.__dict__.update(Mask(self._secrets).__dict__)
 
     def __bool__(self) -> bool:
         """Whether there is anything to mask."""

@@ -172,12 +172,17 @@ class ServerProcess:
 
     def listens_at(self, port: int) -> bool:
         """Whether the process or one that it started listens at the TCP port, as far as can be told."""
+        return bool(self.addresses(port))
+
+    def addresses(self, port: int) -> tuple[str, ...]:
+        """The addresses at which the process or one that it started listens at the TCP port, as far as can be told."""
+        found: dict[str, None] = {}
         for process in self._with_descendants():
             with contextlib.suppress(psutil.Error):
                 for open_one in process.net_connections("tcp"):
                     if open_one.status == psutil.CONN_LISTEN and open_one.laddr.port == port:
-                        return True
-        return False
+                        found[open_one.laddr.ip] = None
+        return tuple(found)
 
     def last_words(self) -> str:
         """The last lines of stderr as the end of a sentence, "" if there are none."""

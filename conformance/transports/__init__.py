@@ -14,15 +14,23 @@ from typing import NamedTuple, Protocol
 
 from conformance.target.process import StartError, left_behind
 
-__all__ = ["Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport"]
+__all__ = ["BARE", "OURS", "Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport", "replaced"]
+
+BARE = ("head", "event", "end", "endpoint", "reply")
+"""The channels on which no message comes: what HTTP says around messages."""
+OURS = "the client closed the connection"
+"""Why an exchange, or all, has ended where that was our own doing."""
 
 
 class Arrival(NamedTuple):
-    """Bytes from the target: one line of stdout, one HTTP body, one SSE payload, or the head of an HTTP answer.
+    """Bytes from the target: one line of stdout, one HTTP body, one SSE payload; or what HTTP says around them.
 
-    `channel` is `stdout`, `head` (HTTP status and headers; no bytes), `body` (a whole non-SSE body) or `sse`
-    (the data of one event that has any). `at` is a `time.monotonic()`. `omitted` counts bytes cut off because
-    the message was longer than the transport keeps.
+    `channel` is `stdout`, `body` (a whole non-SSE body) or `sse` (the data of one event that has any); without bytes
+    `head` (HTTP status and headers), `event` (an event without data) or `end` (of an answer, as in
+    `Ended.arrival`); of HTTP+SSE `endpoint` (the data of the event of that type), `event` (one of a type that is not
+    known) and `reply` (the body that answers a POST). `fields` are `id`, `retry` and, of HTTP+SSE, `event` of an event.
+    `at` is a `time.monotonic()`. `omitted` counts bytes cut off because the message was longer than the transport
+    keeps.
     """
 
     channel: str
@@ -32,6 +40,7 @@ class Arrival(NamedTuple):
     status: int | None = None
     headers: Mapping[str, str] = MappingProxyType({})
     omitted: int = 0
+    fields: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +51,9 @@ class Ended:
     of which `omitted` bytes were not kept.
     `lost` means that only the session is over, and nothing is wrong with that: a client would begin a new one. `then`
     is the end of everything that comes with the end of this exchange. `unread` means that the answer was too large,
-    `refused` that nobody took the message, `empty` that an answer came to its end and held no message.
+    `refused` that nobody took the message, `empty` that an answer came to its end and held no message, `answered` that
+    one has come, whole or broken off by the server; `accepted` that the message was taken, and that what answers it
+    comes elsewhere.
     """
 
     at: float
@@ -55,6 +66,15 @@ class Ended:
     unread: bool = False
     refused: bool = False
     empty: bool = False
+    answered: bool = False
+    accepted: bool = False
+
+    @property
+    def arrival(self) -> Arrival | None:
+        """What comes with it: the unfinished line, or the end of the answer."""
+        if self.partial:
+            return Arrival("stdout", self.partial, self.at, omitted=self.omitted)
+        return Arrival("end", b"", self.at, self.exchange) if self.answered else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +111,18 @@ class Transport(Protocol):
     """Whether each message is an HTTP exchange, with headers and a status."""
     single_stream: bool
     """Whether all that is said in either direction is one stream, in order."""
+    posts_apart: bool
+    """Whether messages are posted to where the target says, and what answers them comes on another stream."""
+    any_bytes: bool
+    """Whether a message may be any bytes, and not only text in UTF-8."""
     process_per_session: bool
     """Whether each session has a process of its own, which we start."""
+    ours: bool
+    """Whether we have started the target."""
+    host: str
+    """The host of its URL, "" if it has none."""
+    url: str
+    """Its URL, "" if it has none."""
     began: float
     """When the target was started or reached, as a `time.monotonic()`."""
 
@@ -105,6 +135,9 @@ class Transport(Protocol):
         Over HTTP each message is an exchange of its own, whose number is returned; `method` and `headers`
         concern HTTP only.
         """
+
+    def break_off(self, exchange: int) -> None:
+        """Close the connection of an HTTP exchange that is under way, as a client does that has gone."""
 
     def write(self, data: bytes) -> None:
         """Write raw bytes without framing (stdio); over HTTP the same as a POST of `data`."""
@@ -120,6 +153,9 @@ class Transport(Protocol):
 
         With `hurry` it is not waited for, but terminated at once.
         """
+
+    def listens_at(self) -> tuple[str, ...]:
+        """The addresses at which a target that we started listens for connections to its URL, as far as is known."""
 
     def worked(self) -> float:
         """CPU seconds that a process which is the target alone has used so far, with what it started; 0 if unknown."""
@@ -187,3 +223,11 @@ class Inbox:
                 self._room.wait()
                 self._crowded = True
             return not self._full()
+
+
+def replaced(headers: Mapping[str, str], own: Mapping[str, str | None] | None) -> dict[str, str]:
+    """`headers` with `own` in place of those of the same name, whatever its case; what is None is left out."""
+    own = own or {}
+    names = {name.lower() for name in own}
+    kept = {name: value for name, value in headers.items() if name.lower() not in names}
+    return {**kept, **{name: value for name, value in own.items() if value is not None}}

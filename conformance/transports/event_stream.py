@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
 from conformance.budget import MOST_BYTES, kept
 
 MAX_DATA = MOST_BYTES
 BOM = b"\xef\xbb\xbf"
+MAX_FIELD = 1000
+"""Characters of an id that are kept."""
+NO_FIELDS: Mapping[str, str] = MappingProxyType({})
+
+
+class Event(NamedTuple):
+    """One event: its data, how many bytes were left out of that, the fields `id` and `retry` if it has them, its type.
+
+    An event that does not say its type has the type "".
+    """
+
+    data: bytes
+    omitted: int
+    fields: Mapping[str, str] = NO_FIELDS
+    kind: str = ""
 
 
 class EventStream:
-    """Cuts a stream of bytes into the data of events.
+    """Cuts a stream of bytes into events.
 
     CR, LF and CRLF end lines, also across the borders of chunks; several `data` lines are joined by a newline.
-    Comments, `id`, `retry`, `event`, events without data and an event that the stream ends in the middle of are passed
-    over. Of an event's data 16 MiB are kept.
+    Comments, events that have neither data nor a field that is kept, and an event that the stream ends in the
+    middle of are passed over. Of an event's data 16 MiB are kept.
     """
 
     def __init__(self) -> None:
@@ -24,9 +43,15 @@ class EventStream:
         self._joint = b""
         self._first = True
         self._after_cr = False
+        self._fields: dict[str, str] = {}
+        self._kind = ""
 
     def feed(self, part: bytes) -> list[tuple[bytes, int]]:
         """The data of the events that `part` completes, each with the number of bytes left out of it."""
+        return [(event.data, event.omitted) for event in self.events(part) if event.data]
+
+    def events(self, part: bytes) -> list[Event]:
+        """The events that `part` completes."""
         if self._after_cr and part:
             part = part.removeprefix(b"\n")
             self._after_cr = False
@@ -50,8 +75,8 @@ class EventStream:
         self._line += part[:room]
         self._long_by += max(0, len(part) - room)
 
-    def _end_line(self) -> tuple[bytes, int] | None:
-        """The event that the line just ended dispatches, if it is blank and there is data."""
+    def _end_line(self) -> Event | None:
+        """The event that the line just ended dispatches, if it is blank and there is something in it."""
         line, long_by = self._line, self._long_by
         self._line, self._long_by = bytearray(), 0
         if self._first:
@@ -59,9 +84,9 @@ class EventStream:
                 del line[: len(BOM)]
             self._first = False
         if not line:
-            data, omitted = self._data, self._omitted
-            self._data, self._omitted, self._joint = bytearray(), 0, b""
-            return (kept(data), omitted) if data else None
+            data, omitted, fields, kind = self._data, self._omitted, self._fields, self._kind
+            self._data, self._omitted, self._joint, self._fields, self._kind = bytearray(), 0, b"", {}, ""
+            return Event(kept(data), omitted, fields or NO_FIELDS, kind) if data or fields else None
         if line == b"data" or line.startswith(b"data:"):
             # It may be long: not to be copied more often than needed.
             del line[: 6 if line[5:6] == b" " else 5]
@@ -74,4 +99,9 @@ class EventStream:
                 del self._data[MAX_DATA:]
             self._joint = b"\n"
             self._omitted += long_by + before + length - len(self._data)
+        elif line.startswith(b"event:"):
+            self._kind = line[6:].removeprefix(b" ")[:MAX_FIELD].decode("utf-8", "replace")
+        elif line.startswith((b"id:", b"retry:")):
+            name, _, value = line.partition(b":")
+            self._fields[name.decode()] = value.removeprefix(b" ")[:MAX_FIELD].decode("utf-8", "replace")
         return None

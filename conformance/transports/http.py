@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import re
 import socket
 import threading
 import time
@@ -14,31 +13,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance.budget import BYTES, MOST_BYTES, kept
 from conformance.model import Limits
-from conformance.target.listening import RunningServer, is_loopback, reach
-from conformance.transports import Arrival, Ended, Ending, Inbox, StartError
+from conformance.target.listening import RunningServer, reach
+from conformance.transports import OURS, Arrival, Ended, Ending
+from conformance.transports.at_url import AtUrl
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
-from conformance.transports.event_stream import EventStream
+from conformance.transports.event_stream import Event, EventStream
+from conformance.transports.http_client import client_for, refused, shut, socket_of
 from conformance.transports.redirects import onward, plain
 
 if TYPE_CHECKING:
-    from httpx2 import URL, Client, Response
+    from httpx2 import URL, Response
 
 MAX_BODY = MOST_BYTES
 MAX_SAID = 4096
 MAX_UNHEARD = 64 * 1024 * 1024
 """Bytes of a stream without an event."""
 MAX_IN_FLIGHT = 32
-KEEP_ALIVE = 2.0
-"""Seconds that an idle connection is kept: less than the 5 s of Node and uvicorn, so that no request meets its end."""
-HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 
 SESSION = "mcp-session-id"
 
 
 @dataclass(slots=True)
-class _Job:
-    """One exchange: what is sent, whether a connection was opened for it, whether an answer has begun."""
+class Job:
+    """One exchange: what is sent, whether a connection was opened for it, whether an answer has begun.
+
+    `speaks` is the socket on which the answer comes; `dropped` means that we have broken it off.
+    """
 
     number: int
     method: str
@@ -46,6 +47,8 @@ class _Job:
     headers: dict[str, str]
     connected: bool = False
     answered: bool = False
+    speaks: socket.socket | None = None
+    dropped: bool = False
 
     def stale(self, error: Exception) -> bool:
         """Whether only a connection of earlier exchanges has ended, as servers close those that are idle.
@@ -57,14 +60,14 @@ class _Job:
         broken = isinstance(error, (httpx2.ReadError, httpx2.WriteError)) or (
             isinstance(error, httpx2.RemoteProtocolError) and "without sending a response" in str(error)
         )
-        return broken and not self.connected and not self.answered
+        return broken and not (self.connected or self.answered or self.dropped)
 
 
-class _Over(NamedTuple):
+class Over(NamedTuple):
     """How an exchange ended, for people, and, if it is the `last`, why; whether the session alone is `lost`.
 
     `unread` means that its answer was too large, `refused` that there was no connection, `empty` that the answer held
-    no message.
+    no message, `accepted` that what answers it comes elsewhere.
     """
 
     reason: str
@@ -73,9 +76,10 @@ class _Over(NamedTuple):
     unread: bool = False
     refused: bool = False
     empty: bool = False
+    accepted: bool = False
 
 
-class HttpTransport:
+class HttpTransport(AtUrl):
     """See `conformance.transports.Transport`. `server` is ours if we started it; one that is `owned` ends with it.
 
     `headers` go with every message, beneath its own; they, the session's, cookies and the user in the URL are for the
@@ -85,9 +89,12 @@ class HttpTransport:
 
     name = "http"
     frame = "body"
+    body = "body"
+    """The channel of bodies."""
     has_headers = True
     single_stream = False
-    process_per_session = False
+    posts_apart = False
+    any_bytes = True
 
     def __init__(
         self,
@@ -97,43 +104,45 @@ class HttpTransport:
         server: RunningServer | None = None,
         owned: bool = False,
     ) -> None:
-        self.url = url
-        self._server = server
-        self._owned = owned
-        self._limits = limits
-        self._inbox = Inbox()
-        self.began = 0.0
+        super().__init__(url, limits, server, owned)
         self._changed = threading.Condition()
         self._next = 0
-        self._under_way: dict[int, str] = {}
-        self._work: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._under_way: dict[int, Job] = {}
+        self._work: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._workers = 0
-        self._closed = False
         self._sockets: set[socket.socket] = set()
         self._session = ""
         self._agreed = False
         self._broke_off = ""
-        self._url, self._client = _client_for(url, headers, limits)
+        self._url, self._client = client_for(url, headers, limits)
 
     def start(self) -> None:
         """Check that somebody listens. Raises StartError."""
         self.began = time.monotonic()
-        if self._server is None:
+        if self.server is None:
             reach(self.url)
         else:
-            self._server.watch(self._server_ended)
+            self.server.watch(self._server_ended)
 
     def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
         """Begin an exchange."""
         with self._changed:
             self._next += 1
             if not self._closed:
-                self._under_way[self._next] = method
-                self._work.put(_Job(self._next, method, data, dict(headers or {})))
+                job = self._under_way[self._next] = Job(self._next, method, data, dict(headers or {}))
+                self._work.put(job)
                 if len(self._under_way) > self._workers and self._workers < MAX_IN_FLIGHT:
                     self._workers += 1
                     threading.Thread(target=self._serve, daemon=True).start()
             return self._next
+
+    def break_off(self, exchange: int) -> None:
+        """Close the connection of an exchange, if it is under way."""
+        with self._changed:
+            job = self._under_way.get(exchange)
+            if job is not None:
+                job.dropped = True
+                shut(job.speaks)
 
     def write(self, data: bytes) -> None:
         """POST the bytes."""
@@ -149,7 +158,7 @@ class HttpTransport:
         A GET is not waited for, since it listens for as long as the session lasts.
         """
         self._await_exchanges(self._limits.quiet, but="GET")
-        self._inbox.put(Ended(time.monotonic(), "the client closed the connection"))
+        self._inbox.put(Ended(time.monotonic(), OURS))
 
     def close(self, hurry: bool = False) -> Ending:
         """Break off what is still under way."""
@@ -157,34 +166,20 @@ class HttpTransport:
             self._closed = True
             sockets, self._sockets = self._sockets, set()
         self._inbox.open_wide()
-        if self._server is not None:
-            self._server.unwatch(self._server_ended)
+        if self.server is not None:
+            self.server.unwatch(self._server_ended)
         for connection in sockets:
-            # Closing alone does not wake a thread that reads from it.
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+            shut(connection)
         self._await_exchanges(1.0)
         for _ in range(self._workers):
             self._work.put(None)
         with contextlib.suppress(Exception):
             self._client.close()
         # Whoever still waits for an answer must not wait in vain.
-        self._inbox.put(Ended(time.monotonic(), "the client closed the connection"))
-        if self._server is not None and self._owned:
-            self._server.end()
+        self._inbox.put(Ended(time.monotonic(), OURS))
+        if self.server is not None and self._owned:
+            self.server.end()
         return Ending("remote")
-
-    def unfinished(self) -> bytes:
-        """There are no lines."""
-        return b""
-
-    def worked(self) -> float:
-        """Unknown: the server may have others to serve."""
-        return 0.0
-
-    def stderr(self) -> str:
-        """The tail of stderr of a server that we started."""
-        return self._server.stderr() if self._server is not None else ""
 
     # -- inside
 
@@ -196,7 +191,7 @@ class HttpTransport:
 
     def _await_exchanges(self, seconds: float, but: str = "") -> None:
         with self._changed:
-            self._changed.wait_for(lambda: all(method == but for method in self._under_way.values()), seconds)
+            self._changed.wait_for(lambda: all(job.method == but for job in self._under_way.values()), seconds)
 
     def _serve(self) -> None:
         while (job := self._work.get()) is not None:
@@ -206,75 +201,88 @@ class HttpTransport:
                 at = time.monotonic()
                 gone = over.refused and over.last == over.reason
                 last = Ended(at, over.last, lost=over.lost, refused=gone) if over.last else None
-                of_job = Ended(at, over.reason, job.number, then=last, unread=over.unread)
-                self._inbox.put(replace(of_job, refused=over.refused, empty=over.empty))
+                of_job = Ended(at, over.reason, job.number, then=last, unread=over.unread, accepted=over.accepted)
+                answered = job.answered and not (job.dropped or self._closed or over.unread)
+                self._inbox.put(replace(of_job, refused=over.refused, empty=over.empty, answered=answered))
                 self._changed.notify_all()
 
-    def _result(self, job: _Job) -> _Over:
+    def _result(self, job: Job) -> Over:
         """Speak until an answer has come; a connection that was kept too long is no reason to give up."""
         first: Exception | None = None
         while True:
             job.connected = False
             try:
-                return self._speak(job, self._url)
+                return self._converse(job)
             except Exception as error:
                 first = first or error
                 if self._closed or not job.stale(error):
-                    over = self._broken(first, _refused(error))
+                    over = self._broken(job, first, refused(error))
                     first = None  # or this call and the exception would keep each other
                     return over
 
-    def _broken(self, error: Exception, refuses: bool) -> _Over:
+    def _converse(self, job: Job) -> Over:
+        return self._speak(job, self._url)
+
+    def _broken(self, job: Job, error: Exception, refuses: bool) -> Over:
         """What an exchange that broke off, or was not even taken, means for those that follow."""
-        reason, refused = self._explain(error)
+        if job.dropped:
+            return Over(OURS)
+        reason, gone = self._explain(error)
         if isinstance(error, TooMuch) and not self._closed:
-            return _Over(reason, unread=True)
+            return Over(reason, unread=True)
         if self._closed or not refuses:
             self._broke_off = reason
-            return _Over(reason)
+            return Over(reason)
         # Who breaks off an exchange and then refuses connections has died of that one.
         died = f"{self._broke_off}, and now it refuses connections" if self._broke_off else reason
-        return _Over(reason, died, refused=refused)
+        return Over(reason, died, refused=gone)
 
-    def _speak(self, job: _Job, url: URL) -> _Over:
+    def _speak(self, job: Job, url: URL, followed: bool = False) -> Over:
         """One request and its answer; says how the answer ended."""
         with self._client.stream(
             job.method,
             url,
             content=job.data or None,
-            headers=job.headers,
+            headers={name.encode(): value.encode("latin-1") for name, value in job.headers.items()},
             extensions={"trace": lambda event, info: self._trace(job, event, info)},
         ) as response:
             status = response.status_code
             answered = kept_headers(response)
             job.answered = True
+            job.speaks = socket_of(response)
+            if job.dropped:
+                return Over(OURS)
             if status < 300:  # before anybody hears of it and goes on
                 self._agreed = True
                 self._session = answered.get(SESSION, self._session)
             self._put(Arrival("head", b"", time.monotonic(), job.number, status, answered))
-            leads, why_not = onward(url, status, answered.get("location", ""), followed=url is not self._url)
+            leads, why_not = onward(url, status, answered.get("location", ""), followed=followed)
             if leads is None:
                 body = b""
                 if answered.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream":
-                    self._stream(job.number, response, status, answered)
+                    self._stream(job, response, status, answered)
                 else:
-                    body = self._body(job.number, response, status, answered)
+                    body = self._body(job, response, status, answered)
+                if job.dropped:
+                    return Over(OURS)
                 return self._concluded(job, status, body, why_not)
-        return self._speak(job, leads)
+        return self._speak(job, leads, followed=True)
 
-    def _concluded(self, job: _Job, status: int, body: bytes, why_not: str) -> _Over:
+    def _concluded(self, job: Job, status: int, body: bytes, why_not: str) -> Over:
         """What an answer that has come to its end means for those that follow."""
         sent = next((value for name, value in job.headers.items() if name.lower() == SESSION), "")
         self._broke_off = ""
         if why_not:
-            return _Over(why_not, why_not if self._agreed else "", lost=True)
-        if sent and sent == self._session and (why := session_ended(status, body)):
-            return _Over(why, why, lost=True)
-        if why := turned_away(status, body):
-            return _Over(why, why, lost=True)
-        return _Over(f"the HTTP answer with status {status} held no response", empty=True)
+            return Over(why_not, why_not if self._agreed else "", lost=True)
+        # What answers another method, or leaves the session out, says nothing of messages in it.
+        ordinary = job.method == "POST" and sent == self._session
+        if ordinary and sent and (why := session_ended(status, body)):
+            return Over(why, why, lost=True)
+        if ordinary and (why := turned_away(status, body)):
+            return Over(why, why, lost=True)
+        return Over(f"the HTTP answer with status {status} held no response", empty=True)
 
-    def _stream(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> None:
+    def _stream(self, job: Job, response: Response, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
         unheard = held = 0
         try:
@@ -283,17 +291,20 @@ class HttpTransport:
                 unheard += len(part)
                 if unheard > MAX_UNHEARD:
                     raise TooMuch(f"the server sent {MAX_UNHEARD >> 20} MiB of a stream without an event")
-                for payload, omitted in events.feed(part):
+                for event in events.events(part):
                     unheard = 0
-                    self._put(Arrival("sse", payload, at, exchange, status, headers, omitted))
+                    self._event(job, event, Arrival("", event.data, at, job.number, status, headers, event.omitted))
                 more = events.held - held
                 held += self._hold(more)
         finally:
             BYTES.give(held)
             del events  # who keeps the exception keeps this call
 
-    def _body(self, exchange: int, response: Response, status: int, headers: dict[str, str]) -> bytes:
-        """Passes a body on; its first bytes."""
+    def _event(self, job: Job, event: Event, arrival: Arrival) -> None:
+        self._put(arrival._replace(channel="sse" if event.data else "event", fields=event.fields))
+
+    def _body(self, job: Job, response: Response, status: int, headers: dict[str, str]) -> bytes:
+        """Passes a body on, if it answers a message; its first bytes."""
         body = bytearray()
         held = omitted = 0
         try:
@@ -310,8 +321,8 @@ class HttpTransport:
         finally:
             BYTES.give(held)
             start = bytes(body[:MAX_SAID])
-            if body:
-                self._put(Arrival("body", kept(body), time.monotonic(), exchange, status, headers, omitted))
+            if body and job.method == "POST":
+                self._put(Arrival(self.body, kept(body), time.monotonic(), job.number, status, headers, omitted))
         return start
 
     def _hold(self, size: int) -> int:
@@ -325,7 +336,7 @@ class HttpTransport:
     def _put(self, arrival: Arrival) -> None:
         self._inbox.put(arrival, len(arrival.data))
 
-    def _trace(self, job: _Job, event: str, info: Mapping[str, Any]) -> None:
+    def _trace(self, job: Job, event: str, info: Mapping[str, Any]) -> None:
         """Keeps the sockets that the client opens, so that closing can wake whoever reads from them."""
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
@@ -335,61 +346,19 @@ class HttpTransport:
             self._sockets = {known for known in self._sockets if known.fileno() >= 0} | {connection}
             closed = self._closed
         if closed:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+            shut(connection)
 
     def _explain(self, error: Exception) -> tuple[str, bool]:
         """Why an exchange broke off, for people, and whether that is because there was no connection."""
         if self._closed:
-            return "the client closed the connection", False
+            return OURS, False
         # A server that dies resets its connections a moment before it is gone.
-        if self._server is not None and self._server.wait(self._limits.quiet) and (fate := self._server.fate()):
+        if self.server is not None and self.server.wait(self._limits.quiet) and (fate := self.server.fate()):
             return fate, False
         if isinstance(error, TooMuch):
             return f"{error}; the rest was not read", False
         if isinstance(error, Undecoded):
             return str(error), False
-        if _refused(error):
+        if refused(error):
             return f"connection refused at {plain(self._url)}", True
         return f"the HTTP exchange with {plain(self._url)} broke off: {str(error) or type(error).__name__}", False
-
-
-def _refused(error: Exception) -> bool:
-    causes: list[BaseException] = [error]
-    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
-        causes.append(cause)
-    return any(isinstance(cause, ConnectionRefusedError) for cause in causes)
-
-
-def _client_for(url: str, headers: Mapping[str, str], limits: Limits) -> tuple[URL, Client]:
-    """What speaks HTTP, and the URL as that understands it. Raises StartError."""
-    import ssl
-
-    import httpx2
-
-    for name, value in headers.items():
-        # Its value may be secret, and errors of the client would show it.
-        if not (HEADER.fullmatch(name) and value.isascii() and value.replace("\t", "").isprintable()):
-            raise StartError(f"the header {name!a} has characters that HTTP does not carry")
-    try:
-        parsed = httpx2.URL(url)
-        encrypted = parsed.scheme == "https"
-        client = httpx2.Client(
-            timeout=httpx2.Timeout(None, connect=limits.start),
-            follow_redirects=False,
-            # That is about proxies alone; ~/.netrc is never read.
-            trust_env=not is_loopback(parsed.host),
-            # Loading the certificates of the authorities takes longer than a whole session without them. On loopback
-            # too SSL_CERT_FILE names them.
-            verify=httpx2.create_ssl_context() if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE),
-        )
-        # A message says itself what it accepts; bodies are to be seen as the server made them.
-        del client.headers["accept"]
-        client.headers.update({"Accept-Encoding": "identity", "User-Agent": "mcp-conform", **headers})
-    except httpx2.InvalidURL as error:
-        raise StartError(f"{url!r} is not a URL: {error}") from None
-    except (OSError, ValueError, ImportError) as error:
-        # A proxy that cannot be, certificates that are not there.
-        raise StartError(f"the HTTP client cannot be set up as the environment says: {error}") from None
-    return parsed, client

@@ -15,6 +15,11 @@ class MemoryTransport:
     frame = "line"
     has_headers = False
     single_stream = True
+    ours = True
+    host = ""
+    posts_apart = False
+    url = ""
+    any_bytes = True
     process_per_session = False
 
     def __init__(self, handler: Callable[[bytes], Iterable[bytes]]) -> None:
@@ -43,6 +48,9 @@ class MemoryTransport:
         self.write(data if data.endswith(b"\n") else data + b"\n")
         return None
 
+    def break_off(self, exchange: int) -> None:
+        """There are no exchanges."""
+
     def write(self, data: bytes) -> None:
         """Hand each line that `data` completes to the handler."""
         *lines, self._buffer = (self._buffer + data).split(b"\n")
@@ -67,6 +75,10 @@ class MemoryTransport:
     def unfinished(self) -> bytes:
         """There are no lines."""
         return b""
+
+    def listens_at(self) -> tuple[str, ...]:
+        """It has no URL."""
+        return ()
 
     def worked(self) -> float:
         """There is no process."""

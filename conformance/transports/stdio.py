@@ -44,6 +44,11 @@ class StdioTransport:
     frame = "line"
     has_headers = False
     single_stream = True
+    ours = True
+    host = ""
+    posts_apart = False
+    url = ""
+    any_bytes = True
     process_per_session = True
 
     def __init__(self, target: Target, limits: Limits) -> None:
@@ -87,6 +92,10 @@ class StdioTransport:
         if self._process is not None:
             self._process.limits = limits
 
+    def listens_at(self) -> tuple[str, ...]:
+        """It has no URL."""
+        return ()
+
     def worked(self) -> float:
         """CPU seconds that the process and what it started have used so far."""
         return self._process.worked() if self._process is not None else 0.0
@@ -95,6 +104,9 @@ class StdioTransport:
         """Write one line."""
         self.write(data if data.endswith(b"\n") else data + b"\n")
         return None
+
+    def break_off(self, exchange: int) -> None:
+        """There are no exchanges."""
 
     def write(self, data: bytes) -> None:
         """Write at once what the pipe takes; a thread writes the rest."""

@@ -65,6 +65,8 @@ DEEPEST_STEPS = 120
 
 LONG = 16 * 1024
 """Characters of a schema from which on only a digest of it is kept."""
+LONGEST = 1_000_000
+"""Characters of a schema that is looked at: a model of it takes fifty times as many bytes."""
 
 T = TypeVar("T")
 
@@ -229,7 +231,14 @@ def _looked(schema: str, _word: str) -> Look:
 
 
 def _look(schema: str) -> Look:
+    refuse_longest(schema)
     return _looked(schema, "")
+
+
+def refuse_longest(schema: str) -> None:
+    """Raises Unusable for JSON text that takes too much memory when it is made a schema of."""
+    if len(schema) > LONGEST:
+        raise Unusable(f"it has more than the {LONGEST} characters that are looked at")
 
 
 def _refuse_work(seen: Look, value: Json) -> None:

@@ -188,7 +188,7 @@ def stubborn(_server: Server) -> None:
 def lingers(_server: Server) -> None:
     """Stay after the end of input: the first server of a run with a session for good, the others for two seconds."""
     opened = False
-    for line in sys.stdin:
+    for line in filter(str.strip, sys.stdin):
         message = json.loads(line)
         opened = opened or message["method"] == "notifications/initialized"
         answer(message)

@@ -96,7 +96,8 @@ def server_options(target: Target) -> list[str]:
     words = [sys.executable, str(BAD), target.name, *target.words]
     if target.transport == "stdio":
         return ["--server", shlex.join(words)]
-    return ["--server", f"{shlex.join(words)} {{port}}", "--url", "http://127.0.0.1:{port}/mcp"]
+    named = ["--server", f"{shlex.join(words)} {{port}}", "--url", "http://127.0.0.1:{port}/mcp"]
+    return named if target.transport == "http" else [*named, "--transport", "sse"]
 
 
 def run(name: str, options: Sequence[str], scratch: Path, limit: float, memory: int = 4000 * MB) -> Outcome:

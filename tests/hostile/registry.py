@@ -91,6 +91,7 @@ KINDS = (
     "handshakes",
     "machine",
     "over_http",
+    "over_sse",
 )
 """Modules of `hostile` that register targets."""
 

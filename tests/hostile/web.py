@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
@@ -11,6 +12,7 @@ from typing import Any
 
 from hostile.base import Server
 
+OF_THIS_MACHINE = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 SPOKEN = ("2025-06-18", "2025-11-25")
 
 
@@ -85,8 +87,8 @@ class Exchange(BaseHTTPRequestHandler):
         self.bare(405)
 
     def _refused(self) -> int:
-        origin = self.headers.get("Origin", "")
-        if origin and "//127.0.0.1" not in origin and "//localhost" not in origin:
+        origin = self.headers.get("Origin")
+        if origin is not None and OF_THIS_MACHINE.fullmatch(origin) is None:
             return 403
         version = self.headers.get("MCP-Protocol-Version")
         return 400 if version is not None and version.strip() not in (*SPOKEN, "2025-03-26") else 0

@@ -24,7 +24,9 @@ NPM = {
     "server-filesystem": "@modelcontextprotocol/server-filesystem@2026.8.31",
     "server-memory": "@modelcontextprotocol/server-memory@2026.8.31",
     "server-sequential-thinking": "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
+    "supergateway": "supergateway@4.0.0",
     "context7": "@upstash/context7-mcp@4.1.1",
+    "oidc-provider": "oidc-provider@9.13.3",
     # The official suite needs Node 22; the node on the PATH may be older.
     "node": "node@22.23.3",
     "conformance": "official-suite@npm:@modelcontextprotocol/conformance@0.1.16",
@@ -42,6 +44,7 @@ VENVS = {
     "alchemy": "mcp-alchemy==2026.10.15.202659",
     "duckduckgo": "duckduckgo-mcp-server==0.7.0",
     "mcp": "mcp==2.3.0",
+    "mcp1": "mcp[ws]==1.30.0",
     "fastmcp": "fastmcp==4.1.2",
 }
 """One virtual environment each (.real/venv/<name>)."""

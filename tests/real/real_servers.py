@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ class Server:
     env: dict[str, str] = field(default_factory=dict)
     network: bool = False
     call: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+    given: dict[str, str] = field(default_factory=dict)
 
     def words(self, scratch: Path) -> list[str]:
         """The options of mcp-conform that name this server; it is started in `scratch` and may write there only."""
@@ -49,7 +52,7 @@ class Server:
         for tool in self.call:
             options += ["--call-tool", tool]
         # What a tool would fetch from elsewhere is not under test, and there may be no network.
-        return [*options, "--call-tools", "none" if self.network else "safe"]
+        return [*options, *self.options, "--call-tools", "none" if self.network else "safe"]
 
 
 SERVERS = [Server(**row) for row in yaml.safe_load((HERE / "servers.yaml").read_text())]
@@ -74,7 +77,10 @@ def report_on(server: Server, folder: Path, *options: str) -> dict[str, Any]:
     file = folder / "report.json"
     command = [sys.executable, "-m", "conformance", *server.words(scratch), "--json", str(file)]
     command += ["--revision", "all", "--start-timeout", "60", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", timeout=900)
+    environment = {**os.environ, **server.given}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, errors="replace", timeout=900
+    )
     assert file.exists(), done.stderr
     report: dict[str, Any] = json.loads(file.read_text())
     assert done.returncode == report["exit"], done.stdout[-2000:] + done.stderr[-2000:]

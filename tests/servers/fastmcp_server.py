@@ -71,11 +71,14 @@ def order(part: str, count: str = "100") -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--http", type=int, metavar="PORT", help="serve http://127.0.0.1:PORT/mcp instead of stdio")
-    port: int | None = parser.parse_args().http
-    if port is None:
-        server.run(show_banner=False)
+    parser.add_argument("--sse", type=int, metavar="PORT", help="serve http://127.0.0.1:PORT/sse instead of stdio")
+    given = parser.parse_args()
+    if given.http:
+        server.run("http", host="127.0.0.1", port=given.http, show_banner=False)
+    elif given.sse:
+        server.run("sse", host="127.0.0.1", port=given.sse, show_banner=False)
     else:
-        server.run("http", host="127.0.0.1", port=port, show_banner=False)
+        server.run(show_banner=False)
 
 
 if __name__ == "__main__":

@@ -397,7 +397,16 @@ class Limited(Server):
             os._exit(7)
 
 
+class SilentOnceOpen(Server):
+    """Answers initialize, and nothing else."""
+
+    def take(self, message: Message) -> None:
+        if message["method"] == "initialize":
+            super().take(message)
+
+
 MODES = {
+    "silent-once-open": SilentOnceOpen,
     "correct": Server,
     "large-text": LargeText,
     "initialize-fails": InitializeFails,

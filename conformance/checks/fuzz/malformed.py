@@ -198,6 +198,7 @@ class Malformed:
 
     def __init__(self, bench: Bench) -> None:
         self._frame = bench.session.transport.frame
+        self._any_bytes = bench.session.transport.any_bytes
 
     @property
     def kinds(self) -> int:
@@ -209,6 +210,8 @@ class Malformed:
         kind, build = KINDS[choices.below(len(KINDS))]
         data, wrong = build(choices)
         data = data.replace(b"\n", b" ").strip() or b"x"
+        if not self._any_bytes:
+            data = data.decode("utf-8", "replace").encode()
         # A lenient decoder makes JSON of a line whose only fault is its encoding; JSON-RPC does not forbid that.
         readable = parse(data.decode("utf-8", "replace").encode())[1] or data.startswith(b"\xef\xbb\xbf")
         return Example(data, kind, wrong, about={"json": readable})

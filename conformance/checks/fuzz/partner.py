@@ -102,7 +102,7 @@ class Partner:
         """
         for session in self._ours:
             if session is not self.bench.session:
-                _drop(session)
+                session.drop()
 
     def renew(self) -> None:
         """Replace the server, unless it is a fresh one. Raises Tired, NotSpoken, StartError."""
@@ -111,7 +111,7 @@ class Partner:
         if self.restarts >= self.most:
             raise Tired(f"the server had to be replaced {self.restarts} times")
         self.restarts += 1
-        _drop(self.session)
+        self.session.drop()
         self._ours = [each for each in self._ours if each is not self.session]
         self.session = self.bench.connect()
         self._ours.append(self.session)
@@ -130,7 +130,7 @@ class Partner:
             return (self.alone(example) for example in examples)
         replies = self._send(examples, self.patience)
         self.death = replies[-1] if replies[-1].fate == DIED else None
-        trouble = any(reply.fate or reply.findings for reply in replies)
+        trouble = any(reply.fate or reply.findings or reply.lost for reply in replies)
         lacking = any(example.due and not reply.answers for example, reply in zip(examples, replies, strict=True))
         return [None] * len(replies) if trouble or lacking else list(replies)
 
@@ -181,7 +181,7 @@ class Partner:
         self.session.trace.most = KEPT
         self.session.header_arguments = self.bench.survey.header_arguments
         # What is answered to the opening, as a notification must not be, shall not pass for an answer to an example.
-        sentinel = self.session.send(*self.session.era.sentinel(self.session))
+        sentinel = self.session.send(*self.session.sentinel())
         sentinel.excused = sentinel.awaited = True
         patience = self.session.patience.hurried(self.session.limits.answer, self.session.deaf)
         with contextlib.suppress(Unread):
@@ -221,7 +221,12 @@ class Partner:
         session.judge()
         heard = tuple(session.since(start))
         sort_out(replies, identifiers, sentinels, [not example.due for example in examples], heard)
-        self._judge_fate(replies, sentinels, patience)
+        if session.transport.posts_apart and session.ended is not None and session.ended.lost:
+            for reply in replies:  # a session may end with a POST that is refused: the server lives on
+                reply.lost = True
+            session.drop()
+        else:
+            self._judge_fate(replies, sentinels, patience)
         found = self._found(known)
         for reply in replies:
             reply.findings = found  # in a volley of all, since they are tried alone then
@@ -240,7 +245,8 @@ class Partner:
         if not self._wait([sentinel], patience):
             if self.hurried or patience >= full or self._stalled or not self.session.alive:
                 return False
-            self._stalled = not self._wait([sentinel], full / 2)
+            longer = self.session.patience.hurried(full, self.session.requests.stuck) / 2
+            self._stalled = not self._wait([sentinel], longer)
             if self._stalled:
                 return False
         self.slowest = max(self.slowest, time.monotonic() - began)
@@ -279,7 +285,7 @@ class Partner:
         for call in sentinels:
             call.excused = True
         if fate == HUNG:
-            _drop(session)
+            session.drop()
 
     # -- scripts
 
@@ -314,14 +320,15 @@ class Partner:
         own = {frame.number for call in (*calls, sentinel) for frame in call.answers}
         for frame in heard:
             message = frame.message
-            if frame.channel == "stdout" and isinstance(message, dict) and "method" not in message:
+            stray = frame.exchange is None and frame.origin == "target"
+            if stray and isinstance(message, dict) and "method" not in message:
                 identifier = message.get("id")
                 # A response to something that was sent before may come late, or when it is cancelled.
                 if frame.number not in own and not (is_id(identifier) and id_key(identifier) in self._issued):
                     reply.strays.append(frame)
         if session.ended is not None and session.ended.lost:
             reply.lost = True
-            _drop(session)
+            session.drop()
         elif not sentinel.answers:
             ended = session.ended
             reply.fate = DIED if ended is not None else HUNG
@@ -329,7 +336,7 @@ class Partner:
                 ended.reason if ended is not None else f"no answer within {patience:g} s to the messages after it"
             )
             sentinel.excused = True
-            _drop(session)
+            session.drop()
         elif session.alive:
             self._cancel([call for call in calls if not call.answers])
         self._issued.extend(id_key(call.id) for call in (*calls, sentinel))
@@ -339,6 +346,7 @@ class Partner:
     def _say(self, lines: list[bytes], together: bool) -> list[Call]:
         """The calls of all lines that are requests; `together` in one write, as far as notifications let them."""
         session = self.session
+        together &= session.transport.frame == "line"  # elsewhere each message is framed for itself
         calls: list[Call] = []
         waiting: list[bytes] = []
 
@@ -383,7 +391,7 @@ class Partner:
         if session.ended is not None and session.ended.lost:
             # Where it was the sentinel that did not get through, the answer to the example counts.
             reply.lost = sentinel is None
-            _drop(session)
+            session.drop()
         elif sentinel is None or not sentinel.answers:
             ended = session.ended
             reply.fate = DIED if ended else HUNG
@@ -392,15 +400,9 @@ class Partner:
             )
             if sentinel is not None:
                 sentinel.excused = True
-            _drop(session)
+            session.drop()
         session.judge()
         reply.findings = self._found(known)
         reply.frames = heard
         session.requests.forget([c for c in (sentinel, reply.call) if c is not None])
         return reply
-
-
-def _drop(session: Session) -> None:
-    """End the server of a session at once: it may hang, and how it goes says nothing."""
-    if session.ending is None:
-        session.ending = session.transport.close(hurry=True)

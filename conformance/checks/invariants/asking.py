@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from conformance.budget import brief
+from conformance.budget import LARGE, brief
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher, is_integer
 from conformance.checks.invariants.capability import CLIENT, ELICITATION, SAMPLING, undeclared_use
@@ -25,6 +26,7 @@ TOOLS = "sampling/tools-need-capability"
 TOKEN = "progress/server-token-valid"
 OWN = "cancellation/own-requests-only"
 LISTEN_ONLY = "cancellation/server-cancels-listen-only"
+KEYS = "input-required/keys-unique"
 
 NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 """Method of an input request → the client capability it needs."""
@@ -50,6 +52,7 @@ class Asking(Watcher):
         TOKEN,
         OWN,
         LISTEN_ONLY,
+        KEYS,
     )
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
@@ -153,6 +156,11 @@ class Asking(Watcher):
     def _input_requests(self, frame: Frame, result: dict[str, Json], call: Call) -> None:
         if result.get("resultType") != "input_required" or not isinstance(result.get("inputRequests"), dict):
             return
+        if twice := _twice(frame):
+            what = "a result asks for two things under one key"
+            self._broke(KEYS, what, "each key once in inputRequests", twice, frame, call.sent)
+        else:
+            self.ledger.held(KEYS)
         params = members(call.params)
         meta = params.get("_meta")
         declared = meta.get(_META + "clientCapabilities") if isinstance(meta, dict) else None
@@ -222,3 +230,15 @@ class Asking(Watcher):
         self, requirement: str, what: str, expected: str, actual: Json, frame: Frame, sent: Frame | None = None
     ) -> None:
         self.ledger.broke(requirement, what, expected=expected, actual=shorten(actual), frames=(sent, frame))
+
+
+def _twice(frame: Frame) -> list[str]:
+    """The keys that come more than once in inputRequests, as only the text of the message shows."""
+    if len(frame.data) >= LARGE:
+        return []
+    try:
+        message = dict(json.loads(frame.data, object_pairs_hook=tuple))
+        keys = [key for key, _ in dict(message["result"])["inputRequests"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return []
+    return sorted({key for key in keys if keys.count(key) > 1})

@@ -86,6 +86,8 @@ class Capability(Watcher):
         self._illegal = False
         self._begun = self._greeted = self._initialized = False
         self._subscribed: dict[str, Frame] = {}
+        self._left: dict[str, Frame] = {}
+        self._settled: set[str] = set()
 
     def sent(self, frame: Frame) -> None:
         """Follow the handshake and the subscriptions."""
@@ -97,6 +99,7 @@ class Capability(Watcher):
             self._initialized = True
         elif method == "resources/subscribe" and isinstance(message.get("params"), dict):
             self._subscribed[str(message["params"].get("uri"))] = frame
+            self._left.pop(str(message["params"].get("uri")), None)
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge what the server asks and tells."""
@@ -109,6 +112,8 @@ class Capability(Watcher):
         if call is not None and call.method == "initialize":
             self._greeted = True
             self.ledger.held(BEFORE_INITIALIZE)
+        if call is not None and (self._left or call.method == "resources/unsubscribe"):
+            self._unsubscribed(frame, call)
         if not isinstance(message.get("method"), str):
             return
         if "id" in message:
@@ -183,11 +188,28 @@ class Capability(Watcher):
         if method == "notifications/resources/updated":
             self._updated(frame)
 
+    def _unsubscribed(self, frame: Frame, call: Call) -> None:
+        """Note what was left, and what was sent before that can have come since a later request was answered."""
+        self._settled |= {uri for uri, answered in self._left.items() if call.sent.number > answered.number}
+        uri = call.params.get("uri") if isinstance(call.params, dict) else None
+        done = isinstance(frame.message.get("result"), dict)
+        if call.method == "resources/unsubscribe" and done and self._subscribed.pop(str(uri), None) is not None:
+            self._left[str(uri)] = frame
+            self._settled.discard(str(uri))
+
     def _updated(self, frame: Frame) -> None:
         params = frame.message.get("params")
         uri = str(params.get("uri")) if isinstance(params, dict) else ""
         if any(uri.startswith(known) for known in self._subscribed):
             self.ledger.held(SUBSCRIBED)
+            return
+        left = [known for known in self._left if uri.startswith(known)]
+        if left and not self._settled & set(left):
+            return  # it may have been sent before
+        if left:
+            what = "an update is sent for a resource that the client has unsubscribed from"
+            proof = (self._left[left[0]], frame)
+            self.breach(SUBSCRIBED, what, "no updates after resources/unsubscribe", uri, proof, Severity.WARNING)
             return
         self.ledger.broke(
             SUBSCRIBED,

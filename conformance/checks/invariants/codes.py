@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher, is_integer
+from conformance.checks.invariants.tasks_extension import EXTENSION
 from conformance.codes import (
     HEADER_MISMATCH,
     MISSING_CAPABILITY,
@@ -52,7 +53,7 @@ class Codes(Watcher):
         if not isinstance(message, dict) or "method" in message:
             return
         stateless = self.session.revision.era == "stateless"
-        if stateless and (call is None or not _is_of(call, self.session.revision.date)):
+        if stateless and (call is None or not is_of(call, self.session.revision.date)):
             return  # a server of both eras answers by the rules of the other one
         error = message.get("error")
         if isinstance(error, dict) and is_integer(error.get("code")):
@@ -85,7 +86,8 @@ class Codes(Watcher):
             expected="a code that the revision leaves for the purpose",
             actual=str(code),
             frames=(call.sent if call else None, frame),
-            ceiling=self.softened(),
+            # The legacy band is left to implementations that used it before, and nobody can see which those are.
+            ceiling=self.softened(Severity.ADVICE if requirement == LEGACY_BAND else None),
         )
 
     def _result_type(self, kind: object, frame: Frame, call: Call) -> None:
@@ -101,10 +103,11 @@ class Codes(Watcher):
             )
             return
         self.ledger.held(TYPE_PRESENT)
-        if kind in ("complete", "input_required"):
+        declared = self.session.capabilities.get("extensions")
+        own = kind == "task" and isinstance(declared, dict) and EXTENSION in declared
+        if own or kind in ("complete", "input_required"):
             self.ledger.held(TYPE_KNOWN)
             return
-        declared = self.session.capabilities.get("extensions")
         self.ledger.broke(
             TYPE_KNOWN,
             f"the result of {call.method} has an unknown resultType",
@@ -115,7 +118,7 @@ class Codes(Watcher):
         )
 
 
-def _is_of(call: Call, revision: str) -> bool:
+def is_of(call: Call, revision: str) -> bool:
     """Whether the `_meta` of a request named the revision; another one may be taken for the other era."""
     meta = call.params.get("_meta") if isinstance(call.params, dict) else None
     return isinstance(meta, dict) and meta.get("io.modelcontextprotocol/protocolVersion") == revision

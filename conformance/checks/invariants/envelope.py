@@ -289,7 +289,7 @@ class Envelope(Watcher):
     def _stray(self, frame: Frame, message: dict[str, Any]) -> None:
         """A response whose id is that of no request of ours: what it answers is told at the end."""
         nameless = message.get("id") is None and "error" in message
-        if self._illegal is not None or (nameless and (self._batched or frame.channel != "stdout")):
+        if self._illegal is not None or (nameless and (self._batched or frame.exchange is not None)):
             return  # the answer to something unreadable or refused, as JSON-RPC has it
         if len(self._strays) < MOST_REMEMBERED:
             self._strays.append(_outlined(frame))

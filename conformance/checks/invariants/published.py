@@ -10,7 +10,7 @@ from conformance.catalogue.requirements import load
 from conformance.checks.invariants.base import Watcher
 from conformance.model import Frame, Json, Severity, elements
 from conformance.session.messages import Call
-from conformance.validation.json_schemas import DIALECTS, Unusable, by_digest, invalid, unusable
+from conformance.validation.json_schemas import DIALECTS, Unusable, by_digest, invalid, refuse_longest, unusable
 
 VALID = "json-schema/published-schemas-valid"
 PREFERRED = "json-schema/dialect-2020-12-preferred"
@@ -101,5 +101,6 @@ def _flaw(schema: str, dialect: str) -> str | None:
     validator = DIALECTS.get(dialect)
     if validator is None:
         return None
+    refuse_longest(schema)
     wrong = invalid(json.loads(schema), validator)
     return "" if wrong is None else str(wrong)

@@ -10,8 +10,9 @@ from conformance.budget import KEPT_BYTES, brief
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Severity
-from conformance.session.messages import Call, parse
+from conformance.session.messages import Call, parse, too_deep
 from conformance.session.session import Session
+from conformance.transports import BARE
 
 STDOUT = "transport-stdio/stdout-only-messages"
 NEWLINES = "transport-stdio/no-embedded-newlines"
@@ -39,7 +40,7 @@ class Stream(Watcher):
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge the bytes of one frame."""
-        if frame.part is not None or frame.channel == "head":
+        if frame.part is not None or frame.channel in BARE:
             return
         if frame.readable:
             if frame.data.startswith(BOM):
@@ -53,7 +54,7 @@ class Stream(Watcher):
             return
         if frame.channel == "stdout":
             self._unreadable_line(frame)
-        elif frame.channel == "sse":
+        elif frame.channel == "sse" and frame.exchange is not None:
             self.ledger.broke(
                 SSE,
                 "the data of an SSE event is not JSON",
@@ -63,7 +64,7 @@ class Stream(Watcher):
             )
 
     def _too_large(self, frame: Frame) -> None:
-        if frame.channel in ("stdout", "sse"):
+        if frame.channel == "stdout" or (frame.channel == "sse" and frame.exchange is not None):
             requirement = STDOUT if frame.channel == "stdout" else SSE
             self.ledger.inconclusive(requirement, f"a message {frame.unread}")
 
@@ -86,7 +87,7 @@ class Stream(Watcher):
             held(NEWLINES)
             if not isinstance(frame.message, (dict, list)):
                 self._no_message(frame)
-        elif frame.channel == "sse":
+        elif frame.channel == "sse" and frame.exchange is not None:
             held(SSE)
         held(UTF8)
 
@@ -187,8 +188,9 @@ class Stream(Watcher):
 def _is_object(text: bytes) -> bool:
     """Whether lines together are an object or an array, line breaks in strings allowed."""
     try:
-        return isinstance(json.loads(text, strict=False), (dict, list))
-    except (ValueError, RecursionError):
+        read = text.decode(json.detect_encoding(text), "surrogatepass")
+        return not too_deep(read) and isinstance(json.loads(read, strict=False), (dict, list))
+    except ValueError:
         return False
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from conformance.checks.ledger import Ledger
-from conformance.model import Frame, Fuzzing, Json
-from conformance.session.messages import Call
+from conformance.model import Frame, Fuzzing, Json, Target
+from conformance.session.messages import Call, Unavailable
 from conformance.session.session import Session
 from conformance.survey.survey import Survey
 from conformance.tables import registered
+from conformance.transports.web import Web
 
 
 class Connect(Protocol):
@@ -31,12 +32,24 @@ class Connect(Protocol):
         """
 
 
+def no_web() -> Web:
+    """Raises Unavailable: there is no HTTP."""
+    raise Unavailable("the target is not reached over HTTP")
+
+
+def no_grant(scope: str) -> str:
+    """Raises Unavailable: nobody may ask for a token."""
+    raise Unavailable("this needs a token with another scope: --oauth client-credentials gets one")
+
+
 @dataclass(slots=True)
 class Bench:
     """What a probe works with.
 
     `spoken` are the dates of all revisions that the target is known to speak. `settings` is the step's `with:`.
     `startup` is how long the target took to answer its first request, in seconds. `fuzzing` is for campaigns.
+    `target` is what the user has said of it, tokens included. `web` gives a client for single HTTP requests to it,
+    which go without a token; `grant` a token with that scope from its authorization server.
     """
 
     session: Session
@@ -47,6 +60,9 @@ class Bench:
     startup: float = 1.0
     settings: Mapping[str, Json] = field(default_factory=dict)
     fuzzing: Fuzzing = field(default_factory=Fuzzing)
+    target: Target = field(default_factory=Target)
+    web: Callable[[], Web] = no_web
+    grant: Callable[[str], str] = no_grant
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,32 +100,75 @@ TABLE = {
     "asking.sampling": "sampling.refused",
     "asking.tool-loop": "sampling.tool_loop",
     "asking.undeclared": "elicitation.undeclared",
+    "authorization.access": "authorization.access",
+    "authorization.challenge": "authorization.challenge",
+    "authorization.metadata": "authorization.metadata",
+    "authorization.own-server": "authorization_server.own_server",
+    "authorization.registration": "authorization_server.registration",
+    "authorization.requests": "authorization.requests",
+    "authorization.scope": "authorization.scope",
+    "authorization.step-up": "authorization.step_up",
+    "authorization.tokens": "authorization.tokens",
+    "authorization.users": "authorization.users",
+    "authorization.states-of-others": "principals.states",
+    "authorization.tasks-of-others": "principals.tasks",
     "cancellation.in-flight": "cancellation.in_flight",
+    "input-required.foreign-state": "input_required.foreign_state",
     "input-required.retry": "input_required.retry",
+    "input-required.tampered": "input_required.tampered",
     "json-schema.dialects": "dialects.dialects",
     "jsonrpc.batches": "batches.batches",
+    "jsonrpc.many-at-once": "in_flight.many",
     "jsonrpc.non-ascii": "jsonrpc.non_ascii",
     "lifecycle.opening": "lifecycle.opening",
     "lifecycle.prompt-pings": "lifecycle.prompt_pings",
     "lifecycle.unanswered-requests": "lifecycle.unanswered_requests",
+    "logging.beside-subscription": "logging.beside_subscription",
     "logging.filter": "logging.level_filter",
+    "prompts.listed": "listed.prompts",
+    "resources.listed": "listed.resources",
+    "resources.paths": "paths.paths",
     "resources.readable": "resources.readable",
+    "subscriptions.changes": "subscriptions.changes",
+    "subscriptions.ends": "subscriptions.ends",
     "tasks.asking": "task_rules.asking",
     "tasks.cancel": "task_rules.cancel",
     "tasks.life": "tasks.life",
+    "tasks.others": "task_rules.others",
     "tasks.requestor": "client_tasks.requestor",
     "tasks.several": "task_rules.several",
+    "tasks-extension.follow": "task_extension.follow",
+    "tasks-extension.told": "task_extension.told",
     "tools.call-each": "tools.results",
     "tools.effects": "effects.effects",
     "tools.in-flight": "in_flight.in_flight",
     "tools.independence": "tools.independence",
     "tools.partial-client": "effects.partial_client",
+    "transport-http.listening-addresses": "origins.listening_addresses",
+    "transport-http.methods": "transport_http.methods",
+    "transport-http.old-headers": "transport_http.old_headers",
+    "transport-http.origins": "origins.origins",
+    "transport-http.responses": "response_batches.responses",
+    "transport-http.resumption": "broken_streams.resumption",
+    "transport-http.session-ids": "session_ids.session_ids",
+    "transport-http.sessions": "transport_http.sessions",
+    "transport-http.silence": "broken_streams.silence",
+    "transport-http.stream-end": "transport_http.stream_end",
+    "transport-sse.origins": "origins.origins_apart",
     "transport-stdio.chunks": "transport_stdio.chunks",
     "versioning.initialize": "versioning.initialize",
     "versioning.negotiation": "versioning.negotiation",
 }
 """Name → module and function in this package."""
-ILLEGAL = {"jsonrpc.non-ascii"}
+ILLEGAL = {
+    "input-required.foreign-state",
+    "input-required.tampered",
+    "jsonrpc.non-ascii",
+    "transport-http.old-headers",
+    "transport-http.origins",
+    "transport-http.sessions",
+    "transport-stdio.chunks",
+}
 """Those that send what is wrong on purpose."""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, cancel
 from conformance.checks.probes.lists import hears_announcements
+from conformance.checks.probes.outcome import life
 from conformance.model import Frame, Json, members
 from conformance.session.answers import CAPABILITY, Response
 from conformance.session.session import Call, Session
@@ -177,7 +178,7 @@ class AskedClient:
             if session.revision.era == "handshake":
                 hears_announcements(session)  # there are servers that ask there even while a tool is called
             if self._silent:
-                session.unwatch()
+                session.watching.unwatch()
                 session.answers.illegal = True
             self._session = session
         return self._session
@@ -217,16 +218,9 @@ class AskedClient:
         session = self._session
         if session is None:
             return ""
-        ping = session.hear_out()
-        if ping is not None and ping.answers:
+        if life(session) != "over":  # if one request was lost, that is told elsewhere
             return ""
-        again = session.hear_out()
-        if again is not None and again.answers:
-            return ""  # one request was lost, and that is told elsewhere
         self._session = None
-        for unanswered in (ping, again):
-            if unanswered is not None:
-                unanswered.excused = True  # it is judged here, whatever it is
         if session.ended is not None:
             return session.ended.reason
         return f"no answer within {session.limits.answer:g} s to the ping that follows"

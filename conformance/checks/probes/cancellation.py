@@ -7,9 +7,9 @@ from functools import partial
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
-from conformance.checks.probes.observed import slow_call
+from conformance.checks.probes.observed import SeenCall, slow_call
 from conformance.model import Frame, Json
-from conformance.session.session import Call
+from conformance.session.session import Call, How
 
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"
@@ -21,19 +21,29 @@ TRIES = 3
 def in_flight(bench: Bench) -> Iterator[Observation]:
     """A slow tool is called and cancelled at once, until the server heeds it or TRIES times.
 
-    It finds out which tool is slow, and for how long it goes on.
+    It finds out which tool is slow, and for how long it goes on; and if the server heeds it, whether it also does so
+    where the id of the request is a string.
     """
     next(callable_tools(bench))
     slow = slow_call(bench)
-    seconds = slow.seconds
     # Whether the tool, left alone, still reports progress after half its time.
-    talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], seconds / 2) is not None
-    facts = {"tool": slow.params["name"], "talks": talks}
+    talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], slow.seconds / 2) is not None
+    for kind in ("a number", "a string"):
+        seen = list(_cancelled(bench, slow, {"tool": slow.params["name"], "talks": talks, "id": kind}))
+        yield from seen
+        if any(each.values.get(name) for each in seen for name in ("lost", "answered", "works-on")):
+            return
+
+
+def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator[Observation]:
+    """What comes of the slow call, made with an id of that kind and cancelled."""
+    seconds = slow.seconds
     answered: Call | None = None
     working: tuple[Call, Frame] | None = None
     for number in range(TRIES):
-        token = f"mcp-conform-cancelled-{number}"
-        call = bench.session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}})
+        token = f"mcp-conform-cancelled-{number}-{bench.session.position}"
+        how = How(id=f"mcp-conform-{token}") if facts["id"] == "a string" else How()
+        call = bench.session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}}, **how)
         call.excused = True
         if not bench.session.transport.single_stream:  # the cancellation may overtake the call
             bench.session.listen(seconds / 4, until=partial(_has_begun, call))
@@ -49,7 +59,7 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
         working = (call, going) if going is not None else None
         if answered is None and working is None:
             break
-    yield Observation({"answered": answered is not None}, answered)
+    yield Observation({**facts, "answered": answered is not None}, answered)
     if working is None:
         yield Observation({**facts, "works-on": False})
     else:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.checks.invariants.subscriptions import UPDATED
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import hear_unasked
 from conformance.checks.probes.calls import call_each, late
 from conformance.checks.probes.lists import changes, hears_announcements, look
-from conformance.model import Frame
+from conformance.checks.probes.subscriptions import cause
+from conformance.model import Frame, members
 
 
 def _is_request(frame: Frame) -> bool:
@@ -37,8 +39,28 @@ def effects(bench: Bench) -> Iterator[Observation]:
         session.request("resources/unsubscribe", {"uri": uri})
     if listening:
         yield from changes(bench, before, after, start, proof)
+    _once_more(bench, uris, start)
     asks = "asks only once" if any(map(_is_request, session.trace)) else "asks the client for nothing"
     yield Observation({"asks": asks})
+
+
+def _once_more(bench: Bench, uris: list[str], start: int) -> None:
+    """Let a resource change again, now that it was left: an update of it is the invariants' to judge."""
+    session = bench.session
+    told = (frame for frame in session.since(start) if _is_update(frame, uris))
+    first = next(told, None)
+    trigger = cause(session, first, start) if first is not None else None
+    if trigger is not None and session.alive:
+        session.request("tools/call", trigger)
+        session.hear_out()
+        session.listen(session.limits.quiet)
+
+
+def _is_update(frame: Frame, uris: list[str]) -> bool:
+    message = frame.message
+    if frame.origin != "target" or not isinstance(message, dict) or message.get("method") != UPDATED:
+        return False
+    return members(message.get("params")).get("uri") in uris
 
 
 def _subscribe(bench: Bench) -> list[str]:

@@ -41,6 +41,7 @@ def undeclared(bench: Bench) -> Iterator[Observation]:
         calls = [client.call(asker, {}) for _ in range(2)]
         if client.lost() == "" and all(call.answers for call in calls):
             answered |= {method for method, _ in asker.asked}
+        yield Observation({"tool": asker.tool.get("name")}, calls[-1])
     for method in CAPABILITY:
         yield Observation({"method": method, "answered-without": method in answered})
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each
+from conformance.checks.probes.outcome import succeeded
 from conformance.model import Json
 from conformance.session.session import Call, Session
 from conformance.survey.survey import Unavailable
@@ -73,3 +75,113 @@ def _full_retry(session: Session, first: Call) -> Call:
         if not asks(call):
             break
     return call
+
+
+FOREIGN = {
+    "an empty text": "",
+    "a letter": "x",
+    "10 kB of one letter": "A" * 10_000,
+    "base64 of an empty object": base64.b64encode(b"{}").decode(),
+}
+"""States that no server has given."""
+
+
+def those_that_ask(bench: Bench) -> list[Call]:
+    """The calls of tools that ask for input; those whose answers have a state come first. Raises Unavailable."""
+    asking = [call for _, call in call_each(bench, talkative=True) if asks(call)]
+    if not asking:
+        raise Unavailable("no tool that was called asks for input")
+    return sorted(asking, key=lambda call: not isinstance(call.result.get("requestState"), str))[:FEW]
+
+
+def has_state(call: Call) -> bool:
+    return isinstance(call.result.get("requestState"), str)
+
+
+def _retry(session: Session, first: Call, responses: Json, *, state: Json = None) -> Call:
+    """`first` again, as no client should: with other `responses`, or another `state`, None for that of the server."""
+    params = retried(first, responses)
+    if state is not None:
+        params["requestState"] = state
+    return session.request("tools/call", params, illegal=True)
+
+
+def _is_done(call: Call) -> bool:
+    """Whether the tool has done what it was called for."""
+    return bool(call.answers) and succeeded(call) and not asks(call)
+
+
+def foreign_state(bench: Bench) -> Iterator[Observation]:
+    """Each tool that asks for input with a state gets the answers with states that no server has given.
+
+    It finds out which tools ask, and makes up the answers to what they ask for.
+    """
+    session = bench.session
+    stateful = [call for call in those_that_ask(bench) if has_state(call)]
+    if not stateful:
+        raise Unavailable("no tool that was called asks for input with requestState")
+    for name, state in FOREIGN.items():
+        if not session.alive:
+            return
+        first = stateful[0]
+        call = _retry(session, first, responses_to(session, first), state=state)
+        yield Observation({"state": name, "tool": first.params["name"]}, call)
+
+
+def tampered(bench: Bench) -> Iterator[Observation]:
+    """Tools that ask for input get what no client should send: changed states, answers of the wrong kind.
+
+    It changes the state that the server gave, and finds out whether the tool goes by it at all.
+    """
+    session = bench.session
+    asking = those_that_ask(bench)
+    for first in asking:
+        answers = responses_to(session, first)
+        if not answers or not _is_done(session.request("tools/call", retried(first, answers))):
+            continue  # it asks more than once, or fails anyway: there is nothing to compare with
+        if has_state(first):
+            yield from _states(session, first, answers, asking)
+        yield from _responses(session, first, answers)
+
+
+def _states(session: Session, first: Call, answers: Json, asking: list[Call]) -> Iterator[Observation]:
+    """Whether the state is one that counts, and if so what comes of changed ones, and of that of another tool."""
+    state = first.result["requestState"]
+    bare = retried(first, answers)
+    del bare["requestState"]
+    if _is_done(session.request("tools/call", bare, illegal=True)):
+        return  # it does the same without, so that the state decides nothing
+    tool = first.params["name"]
+    tries = [_retry(session, first, answers, state=changed) for changed in _changed(state)]
+    if tries:
+        accepted = all(map(_is_done, tries))
+        frames = (*first.proof, *tries[0].proof)
+        yield Observation({"about": "changed state", "tool": tool, "accepted": accepted}, tries[0], frames)
+    for other in asking:
+        if has_state(other) and other.params["name"] != tool:
+            call = _retry(session, first, answers, state=other.result["requestState"])
+            facts: dict[str, Json] = {"about": "state of another", "tool": tool, "of": other.params["name"]}
+            yield Observation({**facts, "accepted": _is_done(call)}, call, (*other.proof, *call.proof))
+            return
+
+
+def _changed(state: str) -> list[str]:
+    """The state with one letter or digit changed, at three places: the last ones may count for nothing."""
+    places = [i for i, sign in enumerate(state) if sign.isascii() and sign.isalnum()]
+    if len(places) < 8:
+        return []
+    chosen = {places[len(places) * part // 4] for part in (1, 2, 3)}
+    return [state[:i] + ("A" if state[i] != "A" else "B") + state[i + 1 :] for i in sorted(chosen)]
+
+
+def _responses(session: Session, first: Call, answers: dict[str, Json]) -> Iterator[Observation]:
+    """What comes of answers that cannot be read, of which the tool cannot do without."""
+    tool = first.params["name"]
+    if not _is_done(_retry(session, first, {})):
+        for wrong in (12345, "mcp-conform"):
+            call = _retry(session, first, dict.fromkeys(answers, wrong))
+            yield Observation({"about": "wrong answer", "tool": tool, "accepted": _is_done(call)}, call)
+    for kind, malformed in (("an array", []), ("a text", "mcp-conform")):
+        call = _retry(session, first, malformed)
+        done = "asks again" if asks(call) else "succeeds" if _is_done(call) else "fails"
+        yield Observation({"about": "malformed answers", "tool": tool, "sent": kind, "outcome": done}, call)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from conformance.catalogue.patterns import shorten
 from conformance.checks.probes import Bench, Observation
 from conformance.model import Frame, Json
+from conformance.session.exchanges import head_of, listen_by_get
 from conformance.session.session import Call, Session, encode
 from conformance.survey.picks import KEYS
 from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, capability_of, read_no_further, size_of
@@ -119,15 +120,8 @@ def hears_announcements(session: Session) -> bool:
 
 
 def _opens_stream(session: Session) -> bool:
-    headers = {**session.http_headers, "Accept": "text/event-stream"}
-    exchange = session.transport.send(b"", headers, "GET")
-    start = session.position
-
-    def heads() -> list[Frame]:
-        return [f for f in session.since(start) if f.channel == "head" and f.exchange == exchange]
-
-    session.listen(session.limits.quiet, until=lambda: bool(heads()))
-    return [head.status for head in heads()[:1]] == [200]
+    head = head_of(session, listen_by_get(session), session.limits.quiet)
+    return head is not None and head.status == 200
 
 
 def changes(bench: Bench, before: Watch, after: Watch, start: int, proof: list[Frame]) -> Iterator[Observation]:

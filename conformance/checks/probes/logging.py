@@ -1,4 +1,4 @@
-"""The probe of the area logging: what a level keeps back."""
+"""The probes of the area logging: what a level keeps back, and on which stream messages come."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.observed import SeenCall, levels_of, seen
-from conformance.model import Json
+from conformance.model import Frame, Json
 from conformance.session.eras.stateless import META
 from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
@@ -53,3 +53,45 @@ def _talker(bench: Bench, asking: str) -> SeenCall | None:
     """A call that is known to log below the threshold and is quick."""
     known = [each for each in seen(bench, asking) if any(level in LOWER for level in each.levels)]
     return min(known, key=lambda each: each.seconds, default=None)
+
+
+def beside_subscription(bench: Bench) -> Iterator[Observation]:
+    """A tool that logs, called over HTTP on another connection while a subscription is open there.
+
+    It finds out which tool does so and is quick, and on which stream each message comes, and when. Over stdio there is
+    one stream only.
+    """
+    talker = min(
+        (each for each in seen(bench, META + "logLevel") if each.levels), key=lambda each: each.seconds, default=None
+    )
+    if talker is None:
+        raise Unavailable("no tool that may be called logs")
+    session, kinds = bench.session, []
+    if not session.transport.single_stream:
+        session = bench.connect(shared=True)
+        session.header_arguments = bench.survey.header_arguments
+        kinds = [kind for kind in ("tools", "prompts", "resources") if bench.survey.declares(f"{kind}.listChanged")]
+    if kinds:
+        wanted = {"notifications": {f"{kind}ListChanged": True for kind in kinds}}
+        session.give_up(session.send("subscriptions/listen", wanted))
+        session.hear_out()
+    start = session.position
+    call = session.request("tools/call", {**talker.params, "_meta": {META + "logLevel": LEVELS[-1]}})
+    session.hear_out()
+    told = [frame for frame in session.since(start) if _is_log(frame)]
+    elsewhere = [frame for frame in told if frame.exchange != call.sent.exchange]
+    late = [frame for frame in told if call.answers and frame.number > call.answers[0].number]
+    frames = (call.sent, *(elsewhere or late or told)[:5], *call.answers)
+    facts = {"messages": len(told), "elsewhere": len(elsewhere), "late": len(late), "subscribed": bool(kinds)}
+    actual = f"{len(elsewhere)} of {len(told)} messages on another stream, {len(late)} after the response"
+    yield Observation({"tool": talker.params["name"], **facts}, call, frames, actual)
+
+
+def _is_log(frame: Frame) -> bool:
+    message = frame.message
+    return (
+        frame.origin == "target"
+        and isinstance(message, dict)
+        and message.get("method") == "notifications/message"
+        and "id" not in message
+    )

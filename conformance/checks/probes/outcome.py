@@ -6,9 +6,23 @@ from typing import Literal
 
 from conformance.checks.probes import Bench
 from conformance.model import Frame, Json
-from conformance.session.session import MAY_TAKE_LONG, Call, encode
+from conformance.session.session import MAY_TAKE_LONG, Call, Session, encode
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
+
+
+def life(session: Session) -> Literal["goes on", "lost a request", "over"]:
+    """Whether the server still answers the sentinel, or at least a second one; silence is then told by who asks."""
+    sentinel = session.hear_out()
+    if sentinel is not None and sentinel.answers:
+        return "goes on"
+    again = session.hear_out()
+    if again is not None and again.answers:
+        return "lost a request"
+    for lost in (sentinel, again):
+        if lost is not None:
+            lost.excused = True
+    return "over"
 
 
 def unanswered(bench: Bench, call: Call) -> tuple[Literal["inconclusive", "blocked", "broken"], str]:

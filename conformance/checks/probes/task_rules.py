@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import is_question
@@ -96,6 +97,26 @@ def _listed(bench: Bench) -> Observation:
     proof = (*pages[-1][0].proof, *(frame for _, call in missing[:1] for frame in call.proof))
     actual = f"{len(listed)} tasks, without {names[0]!r}" if names else ""
     return Observation(values, pages[-1][0], proof, actual)
+
+
+def others(bench: Bench) -> Iterator[Observation]:
+    """Two clients that have nothing to tell them apart but their sessions: whether one lists the tasks of the other.
+
+    It opens the sessions, and reads the list to its end.
+    """
+    if not bench.session.anonymous:
+        raise Unavailable("with the headers of the target both clients are one user, who may see all of his tasks")
+    ours, other = (bench.connect(shared=True) for _ in range(2))
+    for tool, params in task_calls(bench):
+        run = begin(replace(bench, session=ours), tool, params)
+        if run is None:
+            continue
+        pages = list(walk(other, "tasks/list", "tasks"))
+        last = pages[-1][0]
+        shown = any(task.get("taskId") == run.identifier for _, page in pages for task in page)
+        yield Observation({"shown": shown}, last, frames=(*run.created.proof, *last.proof))
+        return
+    raise Unavailable("no tool that was called as a task runs as one")
 
 
 def asking(bench: Bench) -> Iterator[Observation]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, call_quickly
+from conformance.checks.probes.listed import unknown
 from conformance.checks.probes.lists import compare
 from conformance.checks.probes.outcome import complete, succeeded
 from conformance.checks.probes.structured import Undecidable, misfit_of, text_beside
@@ -27,6 +28,7 @@ def results(bench: Bench) -> Iterator[Observation]:
         failed = [name for name, fails in failing.items() if fails]
         hint = f"; {_named_briefly(failed)} failed: sample arguments in a target file may help" if failed else ""
         facts = {"tool": tool.get("name"), "succeeds": complete(call) and succeeded(call), "hint": hint}
+        facts["unknown"] = bool(call.answers) and not succeeded(call) and unknown(bench.session, call, "name")
         if facts["succeeds"]:
             facts |= _structure(bench, tool, call)
         if facts["succeeds"] and "structuredContent" in call.result:

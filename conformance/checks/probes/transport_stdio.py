@@ -6,12 +6,20 @@ from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
 from conformance.model import Json
+from conformance.session.messages import Unavailable
 from conformance.session.session import Call, Session, encode
+
+PIECES = 6
+CRLF = "a line that ends in CR LF"
+EMPTY = "a message after an empty line"
 
 
 def chunks(bench: Bench) -> Iterator[Observation]:
-    """Two messages in one write; one message in two writes, cut inside a character: a case has no pieces of frames."""
+    """Messages that share a write, or take several; lines that end otherwise: a case has no pieces of frames."""
     session = bench.session
+    alone = _request(session)
+    if not all(call.answers for call in _written(session, [alone], [encode(alone) + b"\n"])):
+        raise Unavailable("the same message is not answered either when it is written alone")
     first, second = _request(session), _request(session)
     calls = _written(session, [first, second], [encode(first) + b"\n" + encode(second) + b"\n"])
     yield _observed("two messages in one write", calls)
@@ -22,6 +30,20 @@ def chunks(bench: Bench) -> Iterator[Observation]:
     middle = data.index("世".encode()) + 1
     calls = _written(session, [third], [data[:middle], data[middle:]])
     yield _observed("one message in two writes, cut inside a character", calls)
+    if not session.alive:
+        return
+    fourth = _request(session)
+    data = encode(fourth) + b"\n"
+    size = len(data) // PIECES + 1
+    calls = _written(session, [fourth], [data[i : i + size] for i in range(0, len(data), size)])
+    yield _observed("one message in many writes", calls)
+    if session.alive:
+        fifth = _request(session)
+        yield _observed(CRLF, _written(session, [fifth], [encode(fifth) + b"\r\n"]))
+    if session.alive:
+        session.raw(b"")
+        sixth = _request(session)
+        yield _observed(EMPTY, _written(session, [sixth], [encode(sixth) + b"\n"]))
 
 
 def _request(session: Session) -> dict[str, Json]:

@@ -137,6 +137,13 @@ FAULTS = (
         transports="stdio",
     ),
     Fault(
+        "cancels-numbers-only",
+        "cancellation/no-response-after-cancel cancellation/stops-processing transport-stdio/silent-after-cancel",
+        "the cancellation of a request whose id is a string has no effect",
+        setting("cancel", lambda call: None if isinstance(call.id, str) else call.cancelled.set()),
+        transports="stdio",
+    ),
+    Fault(
         "late-cancellation-kills",
         f"cancellation/late-cancellation-harmless {IGNORED}",
         "the cancellation of a request that is answered ends the process",

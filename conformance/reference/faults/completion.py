@@ -6,6 +6,7 @@ from conformance.reference.call import Call
 from conformance.reference.fault import (
     Fault,
     code,
+    failing,
     forgiving,
     instead,
     on_error,
@@ -14,7 +15,7 @@ from conformance.reference.fault import (
     undeclared,
     without,
 )
-from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
+from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +59,14 @@ def _uncut(result: Message, call: Call) -> None:
 
 
 FAULTS = (
+    Fault(
+        "complete-unknown",
+        "completion/method-available completion/unknown-prompt-refused completion/missing-arguments-refused"
+        " jsonrpc/invalid-params-refused",
+        "completion/complete is an unknown method although completions is declared",
+        failing("completion/complete", METHOD_NOT_FOUND),
+        since="2025-03-26",
+    ),
     Fault(
         "completion-undeclared",
         "completion/capability-declared completion/unsupported-refused jsonrpc/undeclared-feature-refused",

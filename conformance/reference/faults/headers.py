@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from conformance.reference.fault import code, modern_only, several
+from conformance.reference.fault import Fault, code, modern_only, several
 from conformance.reference.http_fault import handling, over_http, status
-from conformance.reference.wire import HEADER_MISMATCH, RpcError
+from conformance.reference.tool import Tool, answer
+from conformance.reference.wire import HEADER_MISMATCH, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.fault import Apply
@@ -50,10 +52,79 @@ def _name_demanded(handler: Any, proceed: Any, message: Any) -> None:
     proceed(message)
 
 
+def _name_demanded_of_templates(handler: Any, proceed: Any, message: Any) -> None:
+    if message["method"] == "resources/templates/list":
+        _name_demanded(handler, proceed, message)
+    proceed(message)
+
+
 def _known_params_only(handler: Any, proceed: Any, message: Any) -> None:
     if message["method"] != "tools/call" and any(n.lower().startswith("mcp-param-") for n in handler.headers):
         raise RpcError(HEADER_MISMATCH, "Header mismatch: unknown Mcp-Param header")
     proceed(message)
+
+
+def _encoded_name_trusted(handler: Any, proceed: Any, message: Any) -> None:
+    if handler.headers.get("Mcp-Name", "").startswith("=?base64?"):
+        params = message["params"]
+        handler.headers.replace_header("Mcp-Name", params.get("name", params.get("uri")))
+    proceed(message)
+
+
+def _ascii_only(handler: Any, proceed: Any, message: Any) -> None:
+    for name in ("Mcp-Method", "Mcp-Name"):
+        if name in handler.headers:
+            handler.headers.replace_header(name, handler.headers[name].encode("ascii", "ignore").decode())
+    proceed(message)
+
+
+def _demanded(test: Callable[[Any], bool]) -> Apply:
+    """Demand Mcp-Param-Region of calls whose arguments are such, whatever else they are."""
+
+    def check(handler: Any, proceed: Any, message: Any) -> None:
+        params = message.get("params", {})
+        wanted = params.get("name") == "lookup_region" and test(params.get("arguments", {}))
+        if wanted and "Mcp-Param-Region" not in handler.headers:
+            raise RpcError(HEADER_MISMATCH, "Header mismatch: Mcp-Param-Region is missing")
+        proceed(message)
+
+    return handling(check_headers=check)
+
+
+def _compared_as_text(server: Server) -> None:
+    from conformance.reference import headers
+
+    headers._equal = lambda given, value: given == (str(value).lower() if isinstance(value, bool) else str(value))
+
+
+def _latin_1(handler: Any, proceed: Any, message: Any) -> None:
+    try:
+        proceed(message)
+    except RpcError as error:
+        given = [value for name, value in handler.headers.items() if name.lower().startswith("mcp-param-")]
+        if "invalid character" not in error.message or not all(value.isprintable() for value in given):
+            raise
+
+
+def _refused_without_error(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    proceed(status, b"" if b"-32020" in body else body, headers)
+
+
+def _annotating(**properties: Any) -> Apply:
+    """Have a tool with these properties; none is required."""
+
+    def apply(server: Server) -> None:
+        schema: Message = {"type": "object", "properties": properties}
+        server.tools["annotated"] = Tool("annotated", "Do nothing", lambda call, given: answer("Done."), input=schema)
+
+    return apply
+
+
+def _params_not_decoded(server: Server) -> None:
+    from conformance.reference import headers
+
+    correct = headers.decoded
+    headers.decoded = lambda given, header: given if header.startswith("Mcp-Param") else correct(given, header)
 
 
 def _not_decoded(server: Server) -> None:
@@ -166,6 +237,83 @@ _ROWS: tuple[Row, ...] = (
         {"since": NEW},
     ),
     (
+        "method-header-missing-400-alone",
+        REJECTED,
+        "a header mismatch has status 400 and no body",
+        handling(answer=_refused_without_error),
+        {"since": NEW},
+    ),
+    (
+        "name-header-demanded-of-templates",
+        "http-headers/name-header-not-demanded-elsewhere resources/templates-list-available",
+        "the list of templates needs Mcp-Name",
+        handling(check_headers=_name_demanded_of_templates),
+        {"since": NEW},
+    ),
+    (
+        "encoded-name-trusted",
+        "http-headers/name-header-mismatch-refused",
+        "Mcp-Name in base64 is not compared with the body",
+        handling(check_headers=_encoded_name_trusted),
+        {"since": NEW},
+    ),
+    (
+        "header-characters-dropped",
+        "http-headers/invalid-characters-refused",
+        "characters that a header cannot have are dropped from Mcp-Method and Mcp-Name",
+        handling(check_headers=_ascii_only),
+        {"since": NEW},
+    ),
+    (
+        "header-characters-unchecked",
+        "http-headers/invalid-characters-refused http-headers/param-header-invalid-characters-refused",
+        "headers with invalid characters are accepted",
+        _lenient("invalid character"),
+        {"since": NEW},
+    ),
+    (
+        "param-header-characters-unchecked",
+        "http-headers/param-header-invalid-characters-refused",
+        "Mcp-Param headers with invalid characters are accepted",
+        _lenient("Mcp-Param", "invalid character"),
+        {"since": NEW},
+    ),
+    (
+        "param-header-latin-1",
+        "http-headers/param-header-invalid-characters-refused http-headers/invalid-characters-refused",
+        "headers are read as Latin-1",
+        handling(check_headers=_latin_1),
+        {"since": NEW},
+    ),
+    (
+        "param-header-not-decoded",
+        "http-headers/param-header-base64-decoded",
+        "Mcp-Param headers in base64 are not decoded",
+        _params_not_decoded,
+        {"since": NEW},
+    ),
+    (
+        "param-header-of-null",
+        "http-headers/param-header-not-expected-for-null",
+        "an argument that is null needs a header",
+        _demanded(lambda given: given.get("region", "") is None),
+        {"since": NEW},
+    ),
+    (
+        "param-header-of-nothing",
+        "http-headers/param-header-not-expected-when-absent tools/input-errors-as-result",
+        "an argument that is missing needs a header",
+        _demanded(lambda given: "region" not in given),
+        {"since": NEW},
+    ),
+    (
+        "param-header-compared-as-text",
+        "http-headers/param-header-integers-compared-numerically",
+        "integers in headers are compared as text",
+        _compared_as_text,
+        {"since": NEW},
+    ),
+    (
         "unknown-param-header-refused",
         "http-headers/unknown-param-header-ignored",
         "an Mcp-Param header that nothing needs is refused",
@@ -174,4 +322,91 @@ _ROWS: tuple[Row, ...] = (
     ),
 )
 
-FAULTS = over_http(_ROWS)
+ANYWHERE = "http-headers/annotation-statically-reachable"
+TEXT: Message = {"type": "string", "x-mcp-header": "Colour"}
+LARGE = 2**53
+_ANNOTATIONS: tuple[tuple[str, str, str, Apply], ...] = (
+    (
+        "annotation-empty",
+        "http-headers/annotation-not-empty",
+        "an x-mcp-header is empty",
+        _annotating(colour={"type": "string", "x-mcp-header": ""}),
+    ),
+    (
+        "annotation-with-blank",
+        "http-headers/annotation-is-token",
+        "an x-mcp-header has a blank",
+        _annotating(colour={"type": "string", "x-mcp-header": "My Colour"}),
+    ),
+    (
+        "annotation-of-two-lines",
+        "http-headers/annotation-is-token",
+        "an x-mcp-header has a line feed",
+        _annotating(colour={"type": "string", "x-mcp-header": "Colour\n"}),
+    ),
+    (
+        "annotation-true",
+        "http-headers/annotation-is-token",
+        "an x-mcp-header is no string",
+        _annotating(colour={"type": "string", "x-mcp-header": True}),
+    ),
+    (
+        "annotation-twice",
+        "http-headers/annotation-unique",
+        "two arguments have x-mcp-headers that differ in the case of letters only",
+        _annotating(colour=TEXT, other={"type": "string", "x-mcp-header": "cOLOUR"}),
+    ),
+    (
+        "annotation-on-number",
+        "http-headers/annotation-on-primitives-only",
+        "an argument of type number has an x-mcp-header",
+        _annotating(size={"type": "number", "x-mcp-header": "Size"}),
+    ),
+    (
+        "annotation-on-array",
+        "http-headers/annotation-on-primitives-only",
+        "an argument of type array has an x-mcp-header",
+        _annotating(sizes={"type": "array", "items": {"type": "integer"}, "x-mcp-header": "Sizes"}),
+    ),
+    (
+        "annotation-on-union",
+        "http-headers/annotation-on-primitives-only",
+        "an argument that may be null has an x-mcp-header",
+        _annotating(colour={"anyOf": [{"type": "string"}, {"type": "null"}], "x-mcp-header": "Colour"}),
+    ),
+    (
+        "annotated-integer-too-large",
+        "http-headers/annotated-integers-in-safe-range",
+        "the default of an argument with x-mcp-header is 2^53",
+        _annotating(size={"type": "integer", "default": LARGE, "x-mcp-header": "Size"}),
+    ),
+    (
+        "annotated-integer-of-64-bits",
+        "http-headers/annotated-integers-in-safe-range",
+        "the maximum of an argument with x-mcp-header is 2^63 - 1",
+        _annotating(size={"type": "integer", "maximum": 2**63 - 1, "x-mcp-header": "Size"}),
+    ),
+    (
+        "annotation-in-items",
+        ANYWHERE,
+        "the items of an array have an x-mcp-header",
+        _annotating(colours={"type": "array", "items": TEXT}),
+    ),
+    (
+        "annotation-in-alternative",
+        ANYWHERE,
+        "an alternative has an x-mcp-header",
+        _annotating(colour={"oneOf": [TEXT, {"type": "null"}]}),
+    ),
+    (
+        "annotation-on-secret",
+        "http-headers/annotation-not-on-sensitive-parameters",
+        "a password has an x-mcp-header",
+        _annotating(password={"type": "string", "x-mcp-header": "Password"}),
+    ),
+)
+
+FAULTS = (
+    *over_http(_ROWS),
+    *(Fault(name, broken, summary, apply, since=NEW) for name, broken, summary, apply in _ANNOTATIONS),
+)

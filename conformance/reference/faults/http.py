@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from itertools import count
 
-from conformance.reference.fault import STATELESS, modern_only, several
-from conformance.reference.http_fault import handling, over_http, status
+from conformance.reference.fault import modern_only, several
+from conformance.reference.http_fault import handling, listening_everywhere, other_status, over_http, status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.fault import Apply
@@ -17,11 +17,28 @@ if TYPE_CHECKING:
     from conformance.reference.server import Server
 
 NEW = "2026-07-28"
-STAYS = 3.0
+STAYS = 30.0
 
 
 def _nothing(handler: Any, proceed: Any, *arguments: Any) -> None:
     """Check nothing."""
+
+
+def _checked(served: Callable[[str], bool]) -> Callable[[Any, Any], None]:
+    """Serve some origins beside the right ones."""
+
+    def check(handler: Any, proceed: Any) -> None:
+        if not served(handler.headers.get("Origin", "")):
+            proceed()
+
+    return check
+
+
+def _host_checked(handler: Any, proceed: Any) -> None:
+    from conformance.reference.http import LOOPBACK, Refusal
+
+    if handler.headers.get("Host", "localhost").rpartition(":")[0] not in LOOPBACK:
+        raise Refusal(403, "Requests for this host are refused")
 
 
 def _body_on_202(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
@@ -36,41 +53,42 @@ def _without_header(name: str) -> Apply:
     return handling(send_header=lambda handler, proceed, given, value: given == name or proceed(given, value))
 
 
-def _minted(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
-    modern = handler.headers.get("MCP-Protocol-Version") in STATELESS
-    proceed(status, body, {**headers, "Mcp-Session-Id": "minted"} if modern else headers)
+def _error_on_202(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    error = b'{"jsonrpc":"2.0","error":{"code":-32600,"message":"not wanted"}}'
+    proceed(*((200, error) if status == 202 else (status, body)), headers)
 
 
-def _refusing_header(name: str, status: int) -> Apply:
-    """Refuse stateless requests with a header that is to be ignored."""
-
-    def check(handler: Any, proceed: Any) -> None:
-        from conformance.reference.http import Refusal
-
-        proceed()
-        if name in handler.headers and handler.headers.get("MCP-Protocol-Version") in STATELESS:
-            raise Refusal(status, f"{name} refused")
-
-    return handling(check_origin=check)
+def _no_prompts(handler: Any, proceed: Any, body: bytes) -> None:
+    if b'"prompts/list"' in body:
+        handler.answer(405, b"", {"Allow": "GET"})
+    else:
+        proceed(body)
 
 
-def _other_status(method: str, was: int, now: int) -> Apply:
-    """Let a check refuse with another status."""
-
-    def check(handler: Any, proceed: Any, *arguments: Any) -> Any:
-        from conformance.reference.http import Refusal
-
-        try:
-            return proceed(*arguments)
-        except Refusal as refusal:
-            raise Refusal(now, str(refusal)) if refusal.status == was else refusal from None
-
-    return handling(**{method: check})
+def _two_objects(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    proceed(status, body + b"\n{}" if b'"tools":[' in body else body, headers)
 
 
-def _sessions_live_on(handler: Any, proceed: Any) -> None:
-    handler.session()
-    handler.answer(200, b"", {})
+def _empty_404(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    proceed(status, b"" if status == 404 else body, headers)
+
+
+def _is_response(message: Any) -> bool:
+    return isinstance(message, dict) and "method" not in message
+
+
+def _answering(which: Callable[[Any], bool], status: int) -> Apply:
+    """Accept some messages with another status."""
+
+    def post(handler: Any, proceed: Any, message: Any) -> None:
+        handler.accepted = status if which(message) else 202
+        proceed(message)
+        handler.accepted = 202
+
+    def answer(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+        proceed(getattr(handler, "accepted", 202) if status == 202 else status, body, headers)
+
+    return several(handling(_post_handshake=post), handling(answer=answer))
 
 
 def _get_answers_json(handler: Any, proceed: Any) -> None:
@@ -86,25 +104,13 @@ def _version_demanded(handler: Any, proceed: Any) -> None:
 
 
 def _stays_open(handler: Any, proceed: Any) -> None:
+    from conformance.reference.streams import POLL, hung_up
+
     proceed()
-    if handler.close_connection:
-        time.sleep(STAYS)
-
-
-def _session_names(form: str) -> Apply:
-    def apply(server: Server) -> None:
-        before = server.http_handler
-        numbers = count(1)
-
-        def faulty(correct: Any) -> Any:
-            from conformance.reference import http
-
-            http.new_session_id = lambda: form.format(next(numbers))
-            return before(correct)
-
-        server.http_handler = faulty
-
-    return apply
+    for _ in range(round(STAYS / POLL)):
+        if not handler.close_connection or hung_up(handler):
+            break
+        time.sleep(POLL)
 
 
 def _event_ids_repeated(server: Server) -> None:
@@ -126,8 +132,50 @@ _ROWS: tuple[Row, ...] = (
         "foreign-origin-400",
         "transport-http/origin-refused-403",
         "a foreign origin is refused with 400",
-        _other_status("check_origin", 403, 400),
+        other_status("check_origin", 403, 400),
         {"since": "2025-11-25"},
+    ),
+    (
+        "foreign-origin-refused-by-prefix",
+        "transport-http/origin-validated",
+        "any origin that begins like one of this machine is served",
+        handling(check_origin=_checked(lambda origin: origin.startswith(("http://localhost", "http://127.0.0.1")))),
+        {},
+    ),
+    (
+        "foreign-origin-refused-by-part",
+        "transport-http/origin-validated",
+        "any origin in which localhost stands is served",
+        handling(check_origin=_checked(lambda origin: "localhost" in origin)),
+        {},
+    ),
+    (
+        "origin-null-served",
+        "transport-http/origin-validated",
+        "the origin null is served",
+        handling(check_origin=_checked(lambda origin: origin == "null")),
+        {},
+    ),
+    (
+        "origin-of-get-unchecked",
+        "transport-http/origin-validated",
+        "the origin of a GET is not looked at",
+        handling(check_origin=lambda handler, proceed: handler.command == "GET" or proceed()),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "host-checked-instead-of-origin",
+        "transport-http/origin-validated transport-http/origin-refused-403",
+        "the host that a request is for is looked at, its origin is not",
+        handling(check_origin=_host_checked),
+        {},
+    ),
+    (
+        "listens-everywhere",
+        "transport-http/binds-loopback-only",
+        "the server listens on all network interfaces",
+        listening_everywhere,
+        {},
     ),
     (
         "notification-200",
@@ -165,39 +213,60 @@ _ROWS: tuple[Row, ...] = (
         {},
     ),
     (
-        "dead-session-400",
-        "transport-http/terminated-session-404",
-        "the id of a terminated session gives 400",
-        _other_status("session", 404, 400),
+        "get-404",
+        "transport-http/one-url-for-post-and-get",
+        "there is nothing for GET",
+        handling(do_GET=lambda handler, proceed: handler.answer(404, b"", {})),
         {"until": "2025-11-25"},
     ),
     (
-        "dead-session-served",
-        "transport-http/terminated-session-404",
-        "a terminated session goes on",
-        handling(do_DELETE=_sessions_live_on),
+        "get-refused",
+        "transport-http/get-answers-sse-or-405",
+        "GET is refused with 400",
+        handling(do_GET=lambda handler, proceed: handler.answer(400, b"", {})),
         {"until": "2025-11-25"},
     ),
     (
-        "missing-session-401",
-        "transport-http/missing-session-id-400",
-        "a request without session id gives 401",
-        _other_status("session", 400, 401),
+        "prompts-not-posted",
+        "transport-http/post-endpoint",
+        "a POST of prompts/list is answered with 405",
+        handling(_post=_no_prompts),
+        {"since": NEW},
+    ),
+    (
+        "notification-error-200",
+        "transport-http/refused-with-http-error",
+        "notifications are refused by an error in the body, with status 200",
+        handling(answer=_error_on_202),
+        {},
+    ),
+    (
+        "response-200",
+        "transport-http/response-accepted-202",
+        "responses of the client are answered by 200",
+        _answering(_is_response, 200),
         {"until": "2025-11-25"},
     ),
     (
-        "session-id-blank",
-        "transport-http/session-id-visible-ascii",
-        "session ids contain a blank",
-        _session_names("session {:032}"),
-        {"until": "2025-11-25"},
+        "response-batch-200",
+        "transport-http/response-batch-accepted-202",
+        "an array of responses is answered by 200",
+        _answering(lambda message: isinstance(message, list) and all(map(_is_response, message)), 200),
+        {"until": "2025-03-26"},
     ),
     (
-        "session-id-counted",
-        "transport-http/session-id-unique-and-secure",
-        "session ids are counted from 1",
-        _session_names("{}"),
-        {"until": "2025-11-25"},
+        "json-lines",
+        "transport-http/json-answer-is-one-object jsonrpc/every-request-answered-once",
+        "the body with the list of tools has a second object",
+        handling(answer=_two_objects),
+        {},
+    ),
+    (
+        "unknown-method-empty",
+        "transport-http/method-not-found-404",
+        "an unknown method is answered by 404 without a body",
+        handling(answer=_empty_404),
+        {"since": NEW},
     ),
     (
         "event-ids-repeated",
@@ -253,27 +322,6 @@ _ROWS: tuple[Row, ...] = (
         "meta/missing-capability-http-400",
         "a missing client capability has status 200",
         status(400, 200, b"-32021"),
-        {"since": NEW},
-    ),
-    (
-        "session-id-minted",
-        "transport-http/session-id-not-minted",
-        "stateless requests are given a session id",
-        handling(answer=_minted),
-        {"since": NEW},
-    ),
-    (
-        "session-id-heeded",
-        "transport-http/session-id-ignored",
-        "a stateless request with a session id is refused",
-        _refusing_header("Mcp-Session-Id", 404),
-        {"since": NEW},
-    ),
-    (
-        "last-event-id-heeded",
-        "transport-http/last-event-id-ignored",
-        "a stateless request with Last-Event-ID is refused",
-        _refusing_header("Last-Event-ID", 400),
         {"since": NEW},
     ),
     (

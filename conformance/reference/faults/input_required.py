@@ -7,11 +7,13 @@ from conformance.reference import state
 from conformance.reference.call import Call
 from conformance.reference.fault import (
     Fault,
+    die,
     drop,
     instead,
     on_result,
+    setting,
 )
-from conformance.reference.wire import INVALID_PARAMS, Message, RpcError
+from conformance.reference.wire import INVALID_PARAMS, Message, RpcError, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +65,80 @@ def _none_asked_again(call: Call, proceed: Proceed) -> Message | None:
         raise RpcError(INVALID_PARAMS, "Invalid params: inputResponses lacks an answer")
     return proceed(call)
 
+
+def _keys_twice(message: Any) -> bytes:
+    data = encode(message)
+    asked = message.get("result", {}).get("inputRequests") if isinstance(message, dict) else None
+    if not asked:
+        return data
+    first = encode(dict([next(iter(asked.items()))]))[1:-1]
+    return data.replace(b'"inputRequests":{', b'"inputRequests":{' + first + b",", 1)
+
+
+def _on_foreign_state(act: Callable[[Call], object]) -> Apply:
+    """Do something with a state that is not of the form of ours, before it is verified."""
+
+    def apply(server: correct.Server) -> None:
+        verified = state.verified
+
+        def careless(given: str, call: Call) -> bool:
+            if given.count(".") != 2:
+                act(call)
+            return verified(given, call)
+
+        state.verified = careless
+
+    return apply
+
+
+def _fall_silent(call: Call) -> None:
+    """Say nothing any more."""
+    channel: Any = call.channel
+    channel.lock.acquire()
+
+
+def _signed_without_request(server: correct.Server) -> None:
+    signed = state._signature
+
+    def signature(call: Call, expiry: str, answered: str) -> str:
+        nobody = Call(call.peer, {"id": 0, "method": "", "params": {}}, call.channel, {})
+        return signed(nobody, expiry, answered)
+
+    state._signature = signature
+
+
+def _unsigned(server: correct.Server) -> None:
+    """Hand out a state that says what was answered, and go by what comes back as far as it can be read."""
+    state.token = lambda call: f"step-{len(call.answers)}-of-this-conversation"
+    state.verified = lambda given, call: "-" in given
+    state.answers = lambda given: {}
+
+
+def _taken_for(instead: Any) -> Callable[[Call, Proceed], Message | None]:
+    """Take answers that are no objects for that one."""
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        given = call.params.get("inputResponses") if isinstance(call.params, dict) else None
+        if isinstance(given, dict):
+            call.params["inputResponses"] = {k: v if isinstance(v, dict) else instead for k, v in given.items()}
+        return proceed(call)
+
+    return serve
+
+
+def _no_responses(call: Call, proceed: Proceed) -> Message | None:
+    if isinstance(call.params, dict) and not isinstance(call.params.get("inputResponses", {}), dict):
+        del call.params["inputResponses"]
+    return proceed(call)
+
+
+def _failing_responses(call: Call, proceed: Proceed) -> Message | None:
+    if isinstance(call.params, dict) and not isinstance(call.params.get("inputResponses", {}), dict):
+        return {"content": [{"type": "text", "text": "There were no answers."}]}
+    return proceed(call)
+
+
+UNTRUSTED = "input-required/request-state-untrusted"
 
 FAULTS = (
     Fault(
@@ -141,6 +217,70 @@ FAULTS = (
         "input-required/missing-responses-asked-again",
         "missing answers give an error instead of another question",
         instead("tools/call", _none_asked_again),
+        since=NEW,
+    ),
+    Fault(
+        "input-keys-twice",
+        "input-required/keys-unique",
+        "inputRequests has a key twice",
+        setting("encode", _keys_twice),
+        since=NEW,
+    ),
+    Fault(
+        "foreign-state-kills",
+        UNTRUSTED,
+        "a requestState that is none of the server's ends the process",
+        _on_foreign_state(die),
+        since=NEW,
+    ),
+    Fault(
+        "foreign-state-hangs",
+        UNTRUSTED,
+        "a requestState that is none of the server's makes the process hang",
+        _on_foreign_state(_fall_silent),
+        since=NEW,
+        transports="stdio",
+    ),
+    Fault(
+        "request-state-unsigned",
+        "input-required/request-state-integrity input-required/request-state-bound-to-request",
+        "requestState is a text that anybody can make",
+        _unsigned,
+        since=NEW,
+    ),
+    Fault(
+        "request-state-of-any-request",
+        "input-required/request-state-bound-to-request",
+        "requestState is good for every request",
+        _signed_without_request,
+        since=NEW,
+    ),
+    Fault(
+        "wrong-answers-taken-for-no",
+        "input-required/input-responses-validated",
+        "an answer that is no object counts as declined",
+        instead("tools/call", _taken_for({"action": "decline"})),
+        since=NEW,
+    ),
+    Fault(
+        "wrong-answers-taken-for-yes",
+        "input-required/input-responses-validated",
+        "an answer that is no object counts as accepted",
+        instead("tools/call", _taken_for({"action": "accept", "content": {"name": "x"}, "roots": []})),
+        since=NEW,
+    ),
+    Fault(
+        "malformed-answers-ignored",
+        "input-required/malformed-responses-refused",
+        "inputResponses that are no object are ignored",
+        instead("tools/call", _no_responses),
+        since=NEW,
+    ),
+    Fault(
+        "malformed-answers-succeed",
+        "input-required/malformed-responses-refused",
+        "a call succeeds although inputResponses are no object",
+        instead("tools/call", _failing_responses),
         since=NEW,
     ),
 )

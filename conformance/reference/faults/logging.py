@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 
 from conformance.reference.call import Call
-from conformance.reference.fault import Fault, around, drop, failing, forgiving, instead, on_notification
+from conformance.reference.fault import Fault, around, drop, failing, forgiving, instead, on_notification, sending
 from conformance.reference.shape import LEVELS
+from conformance.reference.stateless import Connection
 from conformance.reference.wire import INVALID_PARAMS, LOG_LEVEL, METHOD_NOT_FOUND, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from conformance.reference.fault import Proceed
+    from conformance.reference.server import Server
 
 LOG = "notifications/message"
+SEVERE = LEVELS[LEVELS.index("error") :]
 
 
 def _bad_level(call: Call) -> bool:
@@ -43,6 +48,30 @@ def _every_level(call: Call, proceed: Proceed) -> Message | None:
     if call.meta.get(LOG_LEVEL) in LEVELS:
         call.meta = {**call.meta, LOG_LEVEL: "debug"}
     return proceed(call)
+
+
+def _to_listeners(message: Message, call: Call | None) -> Any:
+    if call is None or call.method == "subscriptions/listen":
+        return message
+    peers = [peer for peer in call.server.peers if isinstance(peer, Connection)]
+    listening = [listener for peer in peers for listener, _ in list(peer.listeners.values())]
+    for listener in listening:
+        listener.send(message)
+    return [] if listening else message
+
+
+def _after_response(server: Server) -> None:
+    held: dict[Any, list[Message]] = {}
+
+    def hold(message: Message, call: Call | None) -> Any:
+        if call is None:
+            return message
+        if message.get("method") == LOG and message["params"]["level"] in SEVERE:
+            held.setdefault(call.id, []).append(message)
+            return []
+        return [message, *held.pop(call.id, [])] if "method" not in message else message
+
+    sending(hold)(server)
 
 
 FAULTS = (
@@ -99,6 +128,22 @@ FAULTS = (
         "a request that asks for logs gets all of them, whatever level it names",
         around(_every_level),
         since="2026-07-28",
+    ),
+    Fault(
+        "log-on-subscription",
+        "logging/same-stream-only subscriptions/no-request-scoped-notifications",
+        "log messages go to those who listen for changes",
+        on_notification(LOG, _to_listeners),
+        since="2026-07-28",
+        transports="http",
+    ),
+    Fault(
+        "log-after-response",
+        "logging/same-stream-only",
+        "severe log messages are sent after the response",
+        _after_response,
+        since="2026-07-28",
+        transports="stdio",
     ),
     Fault(
         "logs-environment",

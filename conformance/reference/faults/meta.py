@@ -2,9 +2,50 @@
 
 from __future__ import annotations
 
-from conformance.reference.fault import Fault, on_item
+from conformance.reference.fault import Fault, around, on_item
+from conformance.reference.wire import INVALID_PARAMS, RpcError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from conformance.reference.call import Call
+    from conformance.reference.fault import Apply, Proceed
+    from conformance.reference.wire import Message
+
+TOLERATED = "meta/unknown-keys-tolerated"
+
+
+def _strict(*methods: str) -> Apply:
+    """Refuse requests of some methods with a key in _meta that is none of the protocol's."""
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        if call.method in methods and any(key.startswith("com.example") for key in call.meta):
+            raise RpcError(INVALID_PARAMS, "Unrecognized key in _meta")
+        return proceed(call)
+
+    return around(serve)
+
 
 FAULTS = (
+    Fault("meta-keys-refused-by-calls", TOLERATED, "tools/call refuses unknown keys in _meta", _strict("tools/call")),
+    Fault(
+        "meta-keys-refused-by-reads",
+        TOLERATED,
+        "reading refuses unknown keys in _meta",
+        _strict("resources/read", "prompts/get"),
+    ),
+    Fault(
+        "meta-keys-refused-by-second-list",
+        TOLERATED,
+        "all lists but that of tools refuse unknown keys in _meta",
+        _strict("prompts/list", "resources/list", "resources/templates/list"),
+    ),
+    Fault(
+        "meta-keys-refused-by-initialize",
+        TOLERATED,
+        "initialize refuses unknown keys in _meta",
+        _strict("initialize"),
+        until="2025-11-25",
+    ),
     Fault(
         "meta-prefix-forwards",
         "meta/prefix-in-reverse-dns",

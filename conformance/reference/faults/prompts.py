@@ -12,19 +12,20 @@ from conformance.reference.fault import (
     dropped,
     failing,
     forgiving,
+    instead,
     on_item,
     on_result,
     undeclared,
 )
 from conformance.reference.prompts import Prompt
 from conformance.reference.shape import text
-from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message
+from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.fault import Apply
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 SHAPE = "prompts/list-shape"
@@ -70,12 +71,36 @@ def _one_of_the_prompts(call: Call) -> bool:
     return call.method == "prompts/get" and call.params.get("name") == "summarize"
 
 
+def _forgetful(result: Message, call: Call) -> None:
+    if _one_of_the_prompts(call):
+        result["messages"] = [{"role": "user", "content": text("Summarize.")}]
+
+
+def _one_unknown(call: Call, proceed: Proceed) -> Message | None:
+    if call.params.get("name") == "summarize":
+        raise RpcError(INVALID_PARAMS, "Unknown prompt: summarize")
+    return proceed(call)
+
+
 FAULTS = (
+    Fault(
+        "one-prompt-unknown",
+        "prompts/methods-available",
+        "one of the listed prompts is unknown when it is fetched",
+        instead("prompts/get", _one_unknown),
+    ),
     Fault(
         "prompts-undeclared",
         "prompts/capability-declared jsonrpc/undeclared-feature-refused discovery/only-declared-notifications",
         "there are prompts, but the capability is not declared",
         undeclared("prompts"),
+    ),
+    Fault(
+        "prompts-get-unknown",
+        "prompts/methods-available prompts/unknown-name-refused prompts/missing-argument-refused"
+        " jsonrpc/invalid-params-refused",
+        "prompts/get is an unknown method",
+        failing("prompts/get", METHOD_NOT_FOUND),
     ),
     Fault(
         "prompts-list-unknown",
@@ -173,5 +198,11 @@ FAULTS = (
         "prompts/missing-argument-refused prompts/arguments-validated",
         "one of the prompts is filled without its required argument",
         forgiving(_one_of_the_prompts, lambda call: {"messages": [{"role": "user", "content": text("Summarize.")}]}),
+    ),
+    Fault(
+        "prompt-without-its-arguments",
+        "prompts/arguments-used",
+        "one of the prompts says the same for all arguments",
+        on_result(("prompts/get",), _forgetful),
     ),
 )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
+NOTES = "file:///reference/notes.txt"
 SHAPE = "resources/list-shape"
 TEMPLATES = "resources/templates-list-shape"
 READ = "resources/read-shape"
@@ -85,6 +86,12 @@ def _no_subscribe(result: Message, call: Call) -> None:
     result["capabilities"]["resources"].pop("subscribe")
 
 
+def _not_among_several(call: Call, proceed: Proceed) -> Message | None:
+    if COUNTER not in call.peer.subscribed or len(call.peer.subscribed) < 2 or call.params.get("uri") != COUNTER:
+        return proceed(call)
+    return {}
+
+
 def _everyone(server: Server) -> None:
     def told(call: Call, proceed: Proceed) -> Message | None:
         subscribed = call.peer.subscribed
@@ -95,15 +102,6 @@ def _everyone(server: Server) -> None:
             call.peer.subscribed = subscribed
 
     instead("tools/call", told)(server)
-
-
-def _password_file(call: Call) -> bool:
-    return call.method == "resources/read" and str(call.params.get("uri", "")).endswith("etc/passwd")
-
-
-def _passwords(call: Call) -> Message:
-    line = "root:x:0:0:root:/root:/bin/sh\n"
-    return {"contents": [{"uri": call.params["uri"], "mimeType": "text/plain", "text": line}]}
 
 
 def _anything(call: Call) -> Message:
@@ -119,7 +117,43 @@ def _last_subscription_only(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _one_unknown(call: Call, proceed: Proceed) -> Message | None:
+    if call.params.get("uri") == NOTES:
+        raise not_found(call, NOTES)
+    return proceed(call)
+
+
+def _as_another(result: Message, call: Call) -> None:
+    for item in result["contents"]:
+        if item["uri"] == NOTES:
+            item["uri"] = COUNTER
+
+
+def _as_template(result: Message, call: Call) -> None:
+    for item in result["contents"]:
+        if item["uri"] == NOTES:
+            item["uri"] = ITEMS
+
+
 FAULTS = (
+    Fault(
+        "one-resource-unknown",
+        "resources/listed-readable",
+        "one of the listed resources is not found when it is read",
+        instead("resources/read", _one_unknown),
+    ),
+    Fault(
+        "contents-of-another",
+        READ,
+        "the contents of one resource have the URI of another",
+        on_result(("resources/read",), _as_another),
+    ),
+    Fault(
+        "contents-of-template",
+        READ,
+        "the contents of one resource have a template as URI",
+        on_result(("resources/read",), _as_template),
+    ),
     Fault(
         "resources-undeclared",
         "resources/capability-declared jsonrpc/undeclared-feature-refused discovery/only-declared-notifications"
@@ -235,13 +269,6 @@ FAULTS = (
         forgiving(_nonsense, _anything),
     ),
     Fault(
-        "path-traversal",
-        "resources/path-traversal-refused resources/uri-inputs-validated",
-        "a path that leads out of the tree is read",
-        forgiving(_password_file, _passwords),
-        since="2026-07-28",
-    ),
-    Fault(
         "https-resource",
         "resources/https-only-if-fetchable",
         "a resource of the server's own has an https: URI",
@@ -303,6 +330,20 @@ FAULTS = (
         "resources/updates-only-for-subscribed",
         "changes of a resource are announced to those who did not subscribe",
         _everyone,
+        until="2025-11-25",
+    ),
+    Fault(
+        "unsubscribe-without-effect",
+        "resources/updates-only-for-subscribed",
+        "resources/unsubscribe is answered and changes nothing",
+        instead("resources/unsubscribe", lambda call, proceed: {}),
+        until="2025-11-25",
+    ),
+    Fault(
+        "unsubscribe-not-among-several",
+        "resources/updates-only-for-subscribed",
+        "a resource is not left as long as others are subscribed to",
+        instead("resources/unsubscribe", _not_among_several),
         until="2025-11-25",
     ),
     Fault(

@@ -16,8 +16,18 @@ from conformance.reference.fault import (
     on_result,
     setting,
 )
+from conformance.reference.identity import INFO
 from conformance.reference.stateless import CACHEABLE
-from conformance.reference.wire import CLIENT, INTERNAL_ERROR, INVALID_PARAMS, LOG_LEVEL, Message, RpcError
+from conformance.reference.tool import failure
+from conformance.reference.wire import (
+    CLIENT,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    LOG_LEVEL,
+    SERVER_INFO,
+    Message,
+    RpcError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +103,16 @@ def _hint(name: str, value: Any) -> Apply:
 def _log_anyway(call: Call, proceed: Proceed) -> Message | None:
     call.notify("notifications/message", {"level": "info", "data": "called"})
     return proceed(call)
+
+
+def _names_in_a_list(message: Message, call: Call | None) -> None:
+    data = message["error"]["data"]
+    data["requiredCapabilities"] = list(data["requiredCapabilities"])
+
+
+def _failing_by_result(message: Message, call: Call | None) -> Message:
+    result = {"resultType": "complete", "_meta": {SERVER_INFO: INFO}, **failure(message["error"]["message"])}
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
 
 FAULTS = (
@@ -185,6 +205,27 @@ FAULTS = (
         "meta/missing-capability-named",
         "-32021 does not say which capability is missing",
         on_error("The client lacks", lambda message, call: drop(message["error"], "data")),
+        since=NEW,
+    ),
+    Fault(
+        "missing-capability-in-a-list",
+        "meta/missing-capability-named",
+        "-32021 names the missing capabilities in an array",
+        on_error("The client lacks", _names_in_a_list),
+        since=NEW,
+    ),
+    Fault(
+        "missing-capability-code",
+        "meta/missing-capability-refused",
+        "a missing capability gives -32602",
+        code("The client lacks", INVALID_PARAMS),
+        since=NEW,
+    ),
+    Fault(
+        "missing-capability-is-failure",
+        "meta/missing-capability-refused",
+        "a tool that lacks a client capability fails by a result",
+        on_error("The client lacks", _failing_by_result),
         since=NEW,
     ),
     Fault(

@@ -6,20 +6,23 @@ import json
 import os
 import signal
 import time
+from collections import deque
 
 from conformance.reference.call import Call
-from conformance.reference.fault import Fault, on_response, sending, setting, several
+from conformance.reference.fault import Fault, die, on_response, sending, setting, several
 from conformance.reference.wire import INTERNAL_ERROR, Message, RpcError, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, BinaryIO
 
     from conformance.reference.call import Channel
     from conformance.reference.fault import Apply
     from conformance.reference.server import Server
 
+ONCE = "jsonrpc/every-request-answered-once"
+STDIO = {"transports": "stdio", "only": "2025-11-25"}
 ONLY = "transport-stdio/stdout-only-messages"
 LINES = "transport-stdio/no-embedded-newlines"
 CHUNKS = "transport-stdio/reads-lines-however-chunked jsonrpc/every-request-answered-once"
@@ -32,6 +35,20 @@ class Raw(bytes):
 
 def raw(server: Server) -> None:
     server.encode = lambda message: message if isinstance(message, Raw) else encode(message)
+
+
+def _more_than(number: int, method: str, then: Callable[[], Any]) -> Apply:
+    """Once that many requests of a method have come within a quarter of a second, each further one has it."""
+    begun: deque[float] = deque(maxlen=number)
+
+    def change(message: Message, call: Call) -> Any:
+        now = time.monotonic()
+        if len(begun) == number and now - begun[0] < 0.25:
+            return then()
+        begun.append(now)
+        return message
+
+    return on_response((method,), change)
 
 
 def _pretty(message: Message, call: Call) -> Any:
@@ -60,6 +77,22 @@ def _whole_chunks(stream: BinaryIO) -> Iterator[bytes]:
     """Every read is taken to be whole lines: what is left over of a line is lost."""
     while chunk := os.read(stream.fileno(), 1 << 20):
         yield from (line for line in chunk.split(b"\n") if line)
+
+
+def _three_pieces(stream: BinaryIO) -> Iterator[bytes]:
+    rest, pieces = b"", 0
+    while chunk := os.read(stream.fileno(), 1 << 20):
+        *lines, rest = (rest + chunk).split(b"\n")
+        pieces = 0 if lines else pieces + 1
+        rest = b"" if pieces > 3 else rest
+        yield from lines
+
+
+def _until_empty(stream: BinaryIO) -> Iterator[bytes]:
+    for line in stream:
+        if not line.strip():
+            return
+        yield line
 
 
 def _first_of_twins(stream: BinaryIO) -> Iterator[bytes]:
@@ -123,6 +156,16 @@ def _uncancellable() -> Apply:
 
 FAULTS = (
     Fault(
+        "calls-dropped-above-eight",
+        ONCE,
+        "of many calls at once only eight are answered",
+        _more_than(8, "tools/call", list),
+        **STDIO,
+    ),
+    Fault(
+        "dies-of-twelve-calls", ONCE, "twelve calls at once end the process", _more_than(12, "tools/call", die), **STDIO
+    ),
+    Fault(
         "pretty-printed",
         f"{LINES} {ONLY} jsonrpc/every-request-answered-once",
         "the result of the tool poem is printed over several lines",
@@ -150,6 +193,27 @@ FAULTS = (
         CHUNKS,
         "a message that comes in two writes is lost",
         setting("lines", _whole_chunks),
+        transports="stdio",
+    ),
+    Fault(
+        "fourth-piece-lost",
+        CHUNKS,
+        "of a message that comes in more than three writes the rest is lost",
+        setting("lines", _three_pieces),
+        transports="stdio",
+    ),
+    Fault(
+        "carriage-return-refused",
+        CHUNKS,
+        "a line that ends in CR LF is lost",
+        setting("lines", lambda stream: (line for line in stream if not line.endswith(b"\r\n"))),
+        transports="stdio",
+    ),
+    Fault(
+        "empty-line-is-the-end",
+        CHUNKS,
+        "an empty line is taken for the end of the input",
+        setting("lines", _until_empty),
         transports="stdio",
     ),
     Fault(

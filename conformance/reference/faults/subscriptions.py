@@ -5,12 +5,14 @@ from __future__ import annotations
 from conformance.reference.call import Call, Cancelled
 from conformance.reference.fault import (
     Fault,
+    code,
     drop,
     failing,
     forgiving,
     instead,
     on_notification,
     on_response,
+    on_result,
     sending,
 )
 from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION, Message, RpcError, notification
@@ -62,6 +64,27 @@ def _any_filter(call: Call) -> bool:
 def _never(call: Call) -> Message:
     raise Cancelled
 
+
+def _more_uris(granted: Message) -> None:
+    granted["resourceSubscriptions"] = [*granted.get("resourceSubscriptions", []), "reference://other"]
+
+
+def _unnamed_change(message: Message, call: Call | None) -> None:
+    if message["method"].endswith("/list_changed"):
+        _subscription_unnamed(message, call)
+
+
+def _subscription_as_text(message: Message, call: Call | None) -> None:
+    meta = message.get("params", {}).get("_meta", {})
+    if SUBSCRIPTION in meta:
+        meta[SUBSCRIPTION] = str(meta[SUBSCRIPTION])
+
+
+def _without_prompt_changes(result: Message, call: Call) -> None:
+    result["capabilities"]["prompts"] = {}
+
+
+CONCURRENT = "subscriptions/concurrent-subscriptions-independent"
 
 FAULTS = (
     Fault(
@@ -129,5 +152,48 @@ FAULTS = (
         forgiving(_any_filter, _never),
         since=NEW,
         transports="stdio",
+    ),
+    Fault(
+        "filter-refused-otherwise",
+        "subscriptions/filter-required",
+        "a subscription without filter gives -32603",
+        code("Invalid params: params.notifications is required", INTERNAL_ERROR),
+        since=NEW,
+    ),
+    Fault(
+        "acknowledgment-of-other-uris",
+        "subscriptions/acknowledgment-within-request",
+        "the acknowledgment grants resources that were not requested",
+        on_notification(ACK, lambda message, call: _more_uris(message["params"]["notifications"])),
+        since=NEW,
+    ),
+    Fault(
+        "acknowledges-undeclared",
+        "subscriptions/acknowledgment-omits-unsupported",
+        "changes of prompts are acknowledged, though they are not declared",
+        on_result(("server/discover",), _without_prompt_changes),
+        since=NEW,
+    ),
+    Fault(
+        "listen-answered-without-acknowledgment",
+        f"subscriptions/listen-supported {CONCURRENT}",
+        "subscriptions/listen is answered by an empty result, and never acknowledged",
+        instead("subscriptions/listen", lambda call, proceed: {"_meta": {SUBSCRIPTION: call.id}}),
+        since=NEW,
+    ),
+    Fault(
+        "subscription-id-missing-in-changes",
+        "subscriptions/subscription-id-present tools/list-change-announced-to-subscribers"
+        " resources/list-change-announced-to-subscribers prompts/list-change-announced-to-subscribers",
+        "the acknowledgment carries the subscription id, changes of lists do not",
+        on_notification("notifications/", _unnamed_change),
+        since=NEW,
+    ),
+    Fault(
+        "subscription-id-as-text",
+        "subscriptions/subscription-id-equals-request-id",
+        "the subscription id is a string where the id of the request is a number",
+        sending(_subscription_as_text),
+        since=NEW,
     ),
 )

@@ -6,6 +6,7 @@ from threading import Event
 
 from conformance.reference.call import Call, NoAnswer
 from conformance.reference.fault import (
+    around,
     code,
     drop,
     forgiving,
@@ -190,7 +191,33 @@ def _undeclare_list(result: Message, call: Call) -> None:
     drop(result["capabilities"]["tasks"], "list")
 
 
+def _everybodys(server: Server) -> None:
+    """List the tasks of all clients to each of them."""
+    peers: list[Peer] = []
+
+    def run(call: Call, proceed: Proceed) -> Message | None:
+        if "task" in call.params and call.peer not in peers:
+            peers.append(call.peer)
+        if call.method != "tasks/list":
+            return proceed(call)
+        own = call.peer.tasks
+        call.peer.tasks = {name: task for peer in peers for name, task in peer.tasks.items()} | own
+        try:
+            return proceed(call)
+        finally:
+            call.peer.tasks = own
+
+    around(run)(server)
+
+
 FAULTS = (
+    fault(
+        "task-list-of-everybody",
+        "tasks/no-list-without-identity tasks/list-complete tasks/list-next-cursor",
+        "tasks/list has the tasks of all clients, who say nothing of themselves",
+        _everybodys,
+        transports="http",
+    ),
     fault(
         "task-progress-nameless",
         "tasks/related-messages-name-task",

@@ -27,7 +27,7 @@ from conformance.reference.fault import (
 from conformance.reference.server import offset
 from conformance.reference.shape import text
 from conformance.reference.tool import Tool, answer
-from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
+from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +133,25 @@ def _second_call_bare() -> Apply:
     return on_result(("tools/call",), change)
 
 
+def _one_unknown(call: Call, proceed: Proceed) -> Message | None:
+    if call.params.get("name") == "version":
+        raise RpcError(INVALID_PARAMS, "Unknown tool: version")
+    return proceed(call)
+
+
 FAULTS = (
+    Fault(
+        "one-tool-unknown",
+        "tools/methods-available",
+        "one of the listed tools is unknown when it is called",
+        instead("tools/call", _one_unknown),
+    ),
+    Fault(
+        "tools-call-unknown",
+        "tools/methods-available tools/input-errors-as-result tools/unknown-tool-refused",
+        "tools/call is an unknown method",
+        failing("tools/call", METHOD_NOT_FOUND),
+    ),
     Fault(
         "tools-undeclared",
         "tools/capability-declared jsonrpc/undeclared-feature-refused discovery/only-declared-notifications",

@@ -9,11 +9,19 @@ from conformance.model import Json, members
 from conformance.revisions import named_version
 from conformance.session.eras.handshake import LONGEST, client_info, named, refusal
 from conformance.session.session import NotSpoken, Session
+from conformance.validation.header_annotations import as_text, value_at
 
 META = "io.modelcontextprotocol/"
 MOST = 8
 """Versions of a server that are shown."""
-_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED_BY = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 
 
 class Stateless:
@@ -85,7 +93,12 @@ class Stateless:
 def header_value(text: str) -> str:
     """`text` as it is, or in the base64 form where a header could not carry it or would be mistaken."""
     plain = text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?base64?")
-    return text if plain else "=?base64?" + base64.b64encode(text.encode("utf-8", "surrogatepass")).decode() + "?="
+    return text if plain else in_base64(text)
+
+
+def in_base64(text: str) -> str:
+    """`text` in the base64 form, which may be read wherever a plain value may."""
+    return "=?base64?" + base64.b64encode(text.encode("utf-8", "surrogatepass")).decode() + "?="
 
 
 def _mirrored_arguments(session: Session, message: Mapping[str, Json]) -> dict[str, str]:
@@ -94,13 +107,5 @@ def _mirrored_arguments(session: Session, message: Mapping[str, Json]) -> dict[s
     if message["method"] != "tools/call" or not isinstance(params, dict):
         return {}
     marked = session.header_arguments.get(str(params.get("name")), {})
-    arguments = params.get("arguments")
-    values = members(arguments)
-    mirrored = {}
-    for member, header in marked.items():
-        value = values.get(member)
-        if isinstance(value, bool):
-            mirrored["Mcp-Param-" + header] = "true" if value else "false"
-        elif isinstance(value, (str, int)):
-            mirrored["Mcp-Param-" + header] = header_value(str(value))
-    return mirrored
+    values = {header: as_text(value_at(params.get("arguments"), path)) for path, header in marked.items()}
+    return {header: header_value(value) for header, value in values.items() if value is not None}

@@ -1,0 +1,293 @@
+"""Probes of the area authorization: what a server says without a token, and with one that it must not accept."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.metadata import Place, is_url, of, resource_metadata, scopes, server_metadata
+from conformance.checks.probes.visits import SESSION, Visit, Visitor, bearer
+from conformance.model import AUTHORIZATION, OTHER_TOKENS, Json, elements
+from conformance.session.challenges import challenges
+from conformance.session.eras.handshake import Handshake
+from conformance.session.messages import Unavailable
+from conformance.session.session import Session
+
+INVENTED = "mcp-conform-invalid"
+UNSIGNED = {"alg": "none", "typ": "JWT"}
+OPENING = ("initialize", "server/discover")
+UNDECIDED = (0, 429, 502, 503, 504)
+"""HTTP statuses that say nothing of the request; 0 is that of no answer."""
+AWAITED = "--token-env NAME gives the suite a token"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a request without a token brings; `because` says why no OAuth is asked for, "" if it is."""
+
+    because: str
+    visit: Visit
+    places: tuple[Place, ...] = ()
+
+    @property
+    def named(self) -> str:
+        """The URL of the metadata in the challenge, "" if there is none."""
+        challenge = self.visit.challenge
+        return challenge.parameters.get("resource_metadata", "") if challenge is not None else ""
+
+
+_KNOWN: WeakKeyDictionary[Session, Access] = WeakKeyDictionary()
+
+
+def known(bench: Bench) -> Access:
+    """What a request without a token brings, asked once a session. Raises Unavailable."""
+    if bench.session not in _KNOWN:
+        _KNOWN[bench.session] = _asked(bench)
+    return _KNOWN[bench.session]
+
+
+def _asked(bench: Bench) -> Access:
+    web = bench.web()
+    visitor = Visitor(bench, web)
+    visit = visitor.walk(None)
+    if visit.served:
+        return Access("the server asks for no bearer token", visit)
+    if visit.status in UNDECIDED:
+        raise Unavailable(f"a request without a token is not decided: {visit.told}")
+    challenge = visit.challenge
+    named = challenge.parameters.get("resource_metadata", "") if challenge is not None else ""
+    places = tuple(resource_metadata(web, named))
+    told = of(list(places)) is not None or of(server_metadata(web, bench.session.revision.date)) is not None
+    if visit.status == 401:
+        if challenge is not None or told:
+            return Access("", visit, places)
+        asks = ", ".join(each.scheme for each in challenges(visit.page.headers.get("www-authenticate", "")))
+        return Access(f"the server asks for another scheme of authorization: {asks or 'it names none'}", visit, places)
+    if told and (own := own_header(bench)) is not None and visitor.walk(own).served:
+        return Access("", visit, places)
+    why = f"a request without a token is answered by HTTP status {visit.status}, and nothing says that this is OAuth"
+    return Access(why, visit, places)
+
+
+def guards_all(seen: Access) -> bool:
+    """Whether a session cannot even be opened without a token."""
+    return seen.visit.method in OPENING
+
+
+def own_header(bench: Bench) -> str | None:
+    """The value of the header Authorization that the user gave."""
+    return next((value for name, value in bench.target.headers.items() if name.lower() == AUTHORIZATION), None)
+
+
+def needed(bench: Bench) -> str:
+    """The same. Raises Unavailable without one."""
+    own = own_header(bench)
+    if own is None:
+        raise Unavailable(f"no token was given: {AWAITED}")
+    return own
+
+
+def other(bench: Bench, kind: str) -> str:
+    """The header for another token of the user. Raises Unavailable without one."""
+    if kind not in bench.target.tokens:
+        raise Unavailable(f"this needs {OTHER_TOKENS[kind]}: --other-token {kind}=NAME")
+    return bearer(bench.target.tokens[kind])
+
+
+def access(bench: Bench) -> Iterator[Observation]:
+    """A request without a token; it tells OAuth from other schemes, and from no authorization at all."""
+    seen = known(bench)
+    yield Observation({"because": seen.because}, None, seen.visit.proof, seen.visit.told)
+
+
+def challenge(bench: Bench) -> Iterator[Observation]:
+    """The same request and what its refusal says, and once more whether it says the same."""
+    seen = known(bench)
+    visit, found = seen.visit, seen.visit.challenge
+    again = Visitor(bench, bench.web()).walk(None, calls=visit.method == "tools/call")
+    scope = scopes(found.parameters.get("scope") if found is not None else None)
+    second = scopes(again.challenge.parameters.get("scope") if again.challenge is not None else None)
+    place = of(list(seen.places))
+    supported = scopes(place.document.get("scopes_supported")) if place is not None else []
+    facts: dict[str, Json] = {
+        "method": visit.method,
+        "status": visit.status,
+        "bearer": found is not None,
+        "names-metadata": is_url(seen.named),
+        "scope": scope,
+        "scope-again": second if again.status == visit.status and again.method == visit.method else scope,
+        "scopes-supported": supported,
+        "offline": "offline_access" in (*scope, *second),
+        "offline-supported": "offline_access" in supported,
+    }
+    yield Observation(facts, None, visit.proof, visit.told)
+
+
+def metadata(bench: Bench) -> Iterator[Observation]:
+    """The metadata of the protected resource, looked for where a client does, and beside the endpoint."""
+    seen = known(bench)
+    place = of(list(seen.places))
+    document = place.document if place is not None else {}
+    servers = document.get("authorization_servers")
+    resource = document.get("resource")
+    first = seen.places[0] if seen.places else None
+    web = bench.web()
+    facts: dict[str, Json] = {
+        "place": place.name if place is not None else "",
+        "elsewhere": bool(seen.named) and not web.is_ours(seen.named),
+        "dead": bool(seen.named) and web.is_ours(seen.named) and first is not place,
+        "named": seen.named,
+        "undecided": place is None and any(each.page.status in UNDECIDED for each in seen.places),
+        "resource": resource if isinstance(resource, str) else "",
+        "servers": isinstance(servers, list) and bool(servers) and all(map(is_url, elements(servers))),
+        "fragment": isinstance(resource, str) and "#" in resource,
+        "slash": isinstance(resource, str) and resource.endswith("/") and not web.url.endswith("/"),
+    }
+    told = place.told if place is not None else "; ".join(each.told for each in seen.places)
+    shown = f"{told}: {json.dumps(document)[:300]}" if place is not None else told
+    yield Observation(facts, None, seen.visit.proof, shown)
+
+
+def tokens(bench: Bench) -> Iterator[Observation]:
+    """Requests with tokens that are none: an invented one, the user's own one changed, one that nobody signed."""
+    seen = known(bench)
+    calls = seen.visit.method == "tools/call"
+    for about, name, header in _wrong(bench):
+        visit = Visitor(bench, bench.web()).walk(header, calls)
+        facts: dict[str, Json] = {
+            "about": about,
+            "token": name,
+            "status": visit.status,
+            "served": visit.served,
+            "challenge": "www-authenticate" in visit.page.headers,
+            "undecided": visit.status in UNDECIDED,
+        }
+        yield Observation(facts, None, visit.proof, visit.told)
+
+
+def _wrong(bench: Bench) -> Iterator[tuple[str, str, str]]:
+    """What is tried: what it is about, its name for people, and the header."""
+    yield "invented", "an invented token", bearer(INVENTED)
+    yield "malformed", "no token after the word Bearer", "Bearer"
+    own = bench.target.token
+    if own:
+        yield "changed", "a token that was changed", bearer(changed(own))
+        if (unsigned := without_signature(own)) is not None:
+            yield "unsigned", "a token that nobody signed", bearer(unsigned)
+    for kind in ("expired", "other-audience"):
+        if kind in bench.target.tokens:
+            yield kind, OTHER_TOKENS[kind], bearer(bench.target.tokens[kind])
+
+
+def changed(token: str) -> str:
+    """The token with another character in the middle of its last part, that of the signature if it has one."""
+    place = (token.rfind(".") + 1 + len(token)) // 2
+    return f"{token[:place]}{'A' if token[place] != 'A' else 'B'}{token[place + 1 :]}"
+
+
+def without_signature(token: str) -> str | None:
+    """A JSON Web Token that says of itself that it is not signed; None if the token is none."""
+    head, _, rest = token.partition(".")
+    payload, dot, _ = rest.partition(".")
+    if not (head.startswith("eyJ") and dot):
+        return None
+    none = base64.urlsafe_b64encode(json.dumps(UNSIGNED).encode()).rstrip(b"=").decode()
+    return f"{none}.{payload}."
+
+
+def requests(bench: Bench) -> Iterator[Observation]:
+    """A session that was opened with a token, and requests in it that have none; on the same connection each."""
+    own, seen = needed(bench), known(bench)
+    visitor = Visitor(bench, bench.web())
+    visitor.open(own)
+    named = SESSION in visitor.headers
+    handshake = isinstance(bench.session.era, Handshake)
+    further = dict(visitor.further())
+    method = seen.visit.method if seen.visit.method in further else "ping" if handshake else "server/discover"
+    params = further.get(method)
+    if not visitor.ask(method, params, own).served:
+        raise Unavailable(f"{method} is not served with the token that was given")
+    visit = visitor.ask(method, params)
+    way = "with the id of a session" if named else "on a connection that had one with a token"
+    facts: dict[str, Json] = {"way": way, "session": named, "status": visit.status, "served": visit.served}
+    yield Observation(facts, None, visit.proof, visit.told)
+    if handshake and guards_all(seen):
+        visit = visitor.bare("GET")
+        served = visit.status == 200 and visit.page.type == "text/event-stream"
+        told = {"way": "for the stream of a session, by GET", "session": named, "status": visit.status}
+        yield Observation({**told, "served": served}, None, visit.proof, visit.told)
+    visitor.leave(own)
+
+
+def scope(bench: Bench) -> Iterator[Observation]:
+    """Requests with a token that does not suffice for all, up to the first that is refused for that."""
+    token, seen = other(bench, "fewer-scopes"), known(bench)
+    visitor = Visitor(bench, bench.web())
+    visit = visitor.open(token)
+    accepted = visit.served and seen.visit.method == visit.method
+    for method, params in visitor.further():
+        if not visit.served:
+            break
+        visit = visitor.ask(method, params, token)
+        accepted |= visit.served and seen.visit.method == method
+    visitor.leave(token)
+    given = visit.challenge.parameters if visit.challenge is not None else {}
+    facts: dict[str, Json] = {
+        "method": visit.method,
+        "refused": not visit.served and visit.status in (401, 403),
+        "accepted": accepted,
+        "status": visit.status,
+        "error": given.get("error", ""),
+        "scope": scopes(given.get("scope")),
+        "names-metadata": is_url(given.get("resource_metadata")),
+    }
+    yield Observation(facts, None, visit.proof, visit.told)
+
+
+def step_up(bench: Bench) -> Iterator[Observation]:
+    """An operation that needs more scope, and the same with a token that has what its refusal asked for."""
+    seen = known(bench)
+    token = bearer(bench.target.tokens["fewer-scopes"]) if "fewer-scopes" in bench.target.tokens else needed(bench)
+    first = Visitor(bench, bench.web())
+    visit = first.open(token)
+    params: Json = None
+    for method, params in first.further():
+        if not visit.served:
+            break
+        visit = first.ask(method, params, token)
+    first.leave(token)
+    asked = visit.challenge.parameters if visit.challenge is not None else {}
+    if asked.get("error") != "insufficient_scope" or not asked.get("scope") or visit.method in OPENING:
+        raise Unavailable("no request was refused for want of a scope that the refusal names")
+    before = seen.visit.challenge.parameters.get("scope", "") if seen.visit.challenge is not None else ""
+    granted = {*scopes(before), *scopes(asked["scope"])}
+    wider = bearer(bench.grant(" ".join(sorted(granted))))
+    again = Visitor(bench, bench.web())
+    if not again.open(wider).served:
+        raise Unavailable("the token with more scope is not accepted")
+    second = again.ask(visit.method, params, wider)
+    again.leave(wider)
+    more = second.challenge.parameters.get("scope") if second.challenge is not None else None
+    facts: dict[str, Json] = {"served": second.served, "more": sorted({*scopes(more)} - granted)}
+    yield Observation(facts, None, (*visit.proof, *second.proof), f"{visit.told}; then {second.told}")
+
+
+def users(bench: Bench) -> Iterator[Observation]:
+    """A session of one user, and a request in it with the token of another one."""
+    own, token = needed(bench), other(bench, "other-user")
+    if not guards_all(known(bench)):
+        raise Unavailable("sessions are open to those without a token")
+    stranger = Visitor(bench, bench.web())
+    if not stranger.open(token).served:
+        raise Unavailable("the token of the other user is not accepted")
+    stranger.leave(token)
+    visitor = Visitor(bench, bench.web())
+    visitor.open(own)
+    if SESSION in visitor.headers:
+        visit = visitor.ask("ping", None, token)
+        yield Observation({"served": visit.served, "status": visit.status}, None, visit.proof, visit.told)
+    visitor.leave(own)

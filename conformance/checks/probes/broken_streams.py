@@ -1,0 +1,128 @@
+"""The probes of streams whose connection breaks: what becomes of the request, and whether the rest can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.observed import slow_call
+from conformance.model import Frame, Json, members
+from conformance.session.exchanges import head_of, heard, is_stream, listen_by_get, over
+from conformance.session.messages import Call
+from conformance.session.session import Session
+from conformance.survey.survey import Unavailable
+
+TRIES = 3
+"""How often a call is broken off before it is given up that the connection breaks early enough."""
+
+
+def resumption(bench: Bench) -> Iterator[Observation]:
+    """A slow call whose connection breaks, and the rest of its stream after another such call was answered.
+
+    That the server has a rest to give is found out first with a call that was answered.
+    """
+    session = bench.session
+    slow = slow_call(bench).params
+    control = _request(session, slow)
+    session.wait(control)
+    ids = _ids(session, control)
+    if len(ids) < 2:
+        raise Unavailable("the events of a stream have no ids")
+    if not _has(_rest(session, ids[0], control), control):
+        raise Unavailable("the server has no rest of a stream to give")
+    broken = _broken_off(session, slow)
+    last = _ids(session, broken)[-1]
+    other = _request(session, slow)
+    session.wait(other)  # which was begun later, and takes as long
+    if not other.answers:
+        raise Unavailable("a call was not answered")
+    frames = _rest(session, last, broken)
+    strays = [frame for frame in frames if _about(frame, other)]
+    facts: dict[str, Json] = {"answered": _has(frames, broken), "others": bool(strays)}
+    shown = strays[:1] or [frame for frame in frames if frame.channel in ("sse", "head")][-2:]
+    yield Observation(
+        facts, frames=(broken.sent, other.sent, *shown), actual="a message of another stream" * bool(strays)
+    )
+
+
+def silence(bench: Bench) -> Iterator[Observation]:
+    """A slow call whose connection breaks, and what comes of it on the stream of another one.
+
+    It breaks a connection in the middle of a stream.
+    """
+    session = bench.session
+    slow = slow_call(bench).params
+    broken = _broken_off(session, slow, identified=False)
+    start = session.position
+    other = _request(session, slow)
+    session.wait(other)
+    session.hear_out()
+    frames = [frame for frame in session.since(start) if frame.exchange != broken.sent.exchange]
+    strays = [frame for frame in frames if frame.origin == "target" and _about(frame, broken)]
+    streamed = other.head is not None and is_stream(other.head)
+    facts: dict[str, Json] = {"streamed": streamed, "strays": bool(strays)}
+    yield Observation(facts, frames=(broken.sent, other.sent, *strays[:2]), actual="a message of the first request")
+
+
+def _request(session: Session, params: Json) -> Call:
+    """A call that asks for progress."""
+    meta = {"progressToken": f"mcp-conform-stream-{session.position}"}
+    return session.send("tools/call", {**params, "_meta": meta})
+
+
+def _broken_off(session: Session, params: Json, identified: bool = True) -> Call:
+    """A call whose connection was closed after its first event, and before its answer. Raises Unavailable."""
+    for _ in range(TRIES):
+        call = _request(session, params)
+        _listen(session, call, identified)
+        if not call.answers and _began(session, call, identified):
+            session.give_up(call)
+            session.transport.break_off(call.sent.exchange or 0)
+            session.listen(session.limits.quiet, until=partial(_lost, call))
+            return call
+        session.wait(call)
+    raise Unavailable("no call tells of its progress before it is answered")
+
+
+def _listen(session: Session, call: Call, identified: bool) -> None:
+    session.listen(
+        session.limits.answer, until=lambda: bool(call.answers or call.lost) or _began(session, call, identified)
+    )
+
+
+def _began(session: Session, call: Call, identified: bool) -> bool:
+    """Whether an event has come, or one that has an id."""
+    return bool(_ids(session, call) if identified else heard(session, call.sent, "sse"))
+
+
+def _lost(call: Call) -> bool:
+    return bool(call.lost)
+
+
+def _ids(session: Session, call: Call) -> list[str]:
+    return [frame.fields["id"] for frame in heard(session, call.sent, "sse", "event") if frame.fields.get("id")]
+
+
+def _rest(session: Session, last: str, call: Call) -> list[Frame]:
+    """What comes of a stream after the event with this id, up to the answer of its call. Raises Unavailable."""
+    sent = listen_by_get(session, last)
+    head = head_of(session, sent, session.limits.answer)
+    if head is None or head.status != 200 or not is_stream(head):
+        raise Unavailable("the rest of a stream is not to be had by GET with Last-Event-ID")
+    session.listen(session.limits.answer, until=lambda: over(session, sent) or _has(heard(session, sent), call))
+    session.hear_out()
+    session.transport.break_off(sent.exchange or 0)
+    return heard(session, sent)
+
+
+def _has(frames: list[Frame], call: Call) -> bool:
+    """Whether the answer of the call is among them."""
+    messages = [members(frame.message) for frame in frames]
+    return any("method" not in message and message.get("id") == call.id for message in messages)
+
+
+def _about(frame: Frame, call: Call) -> bool:
+    """Whether it is the answer to the call, or tells of its progress."""
+    token = members(members(frame.message).get("params")).get("progressToken")
+    return _has([frame], call) or token == call.params["_meta"]["progressToken"]

@@ -1,0 +1,101 @@
+"""Probes of what a server lists and then does not know: one among many."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.lists import walk
+from conformance.checks.probes.outcome import succeeded
+from conformance.codes import RESOURCE_NOT_FOUND
+from conformance.model import Json, elements
+from conformance.session.session import Call, Session, encode
+from conformance.survey.survey import Unavailable
+
+MOST = 50
+"""Things of a kind that are looked at."""
+SECONDS = 5.0
+"""After that no further one is looked at."""
+NONE_SUCH = "-mcp-conform-no-such"
+"""Behind the name of a thing that there is, it names one that there is not."""
+
+
+def prompts(bench: Bench) -> Iterator[Observation]:
+    """Each listed prompt, at most MOST: whether it is answered as one that does not exist, which takes comparing."""
+    listed = [
+        {"name": prompt["name"], "arguments": bench.survey.prompt_arguments(prompt)}
+        for prompt in bench.survey.named_prompts
+    ]
+    yield from _each(bench, "prompts/get", "name", listed)
+
+
+def resources(bench: Bench) -> Iterator[Observation]:
+    """Each listed resource, at most MOST: whether it is answered as one that does not exist, and whose contents come.
+
+    It compares answers, and URIs with those of other resources and of templates.
+    """
+    uris = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)]
+    templates = {str(item.get("uriTemplate")) for item in bench.survey.templates}
+    for seen in _each(bench, "resources/read", "uri", [{"uri": uri} for uri in dict.fromkeys(uris)]):
+        assert seen.call is not None
+        yield Observation({**seen.values, **_whose(seen.call, set(uris), templates)}, seen.call, seen.frames)
+
+
+def unknown(session: Session, call: Call, member: str) -> bool:
+    """Whether the failed `call` was answered as one with another name would be, of something that does not exist.
+
+    Only if the answer names it, or has a code that says so: a server may have one sentence for all that goes wrong.
+    """
+    name = str(call.params[member])
+    said = _without(call, name)
+    code = call.error.get("code") if isinstance(call.error, dict) else None
+    if said == encode(_body(call)).decode("utf-8", "replace") and code != RESOURCE_NOT_FOUND:
+        return False
+    other = session.request(call.method, {**call.params, member: name + NONE_SUCH})
+    return bool(other.answers) and not succeeded(other) and _without(other, name + NONE_SUCH) == said
+
+
+def _each(bench: Bench, method: str, member: str, asked: list[dict[str, Json]]) -> Iterator[Observation]:
+    if not asked:
+        raise Unavailable(f"the server lists no {method.partition('/')[0][:-1]}")
+    session, began = bench.session, time.monotonic()
+    for number, params in enumerate(asked[:MOST], 1):
+        if number > 1 and time.monotonic() - began > SECONDS:
+            return
+        if session.patience.features.avoids(method, params):
+            continue
+        call = session.request(method, params)
+        if not call.answers:
+            continue
+        facts: dict[str, Json] = {"name": params[member], "number": number, "of": len(asked), "known": True}
+        if not succeeded(call) and unknown(session, call, member) and _still_listed(session, method, params[member]):
+            facts["known"] = False
+        yield Observation(facts, call)
+
+
+def _still_listed(session: Session, method: str, key: Json) -> bool:
+    """Whether the list still has it: what has vanished meanwhile is rightly unknown."""
+    name = method.partition("/")[0]
+    return key in walk(session, name).keys(name)
+
+
+def _whose(call: Call, uris: set[str], templates: set[str]) -> dict[str, Json]:
+    """What is odd about the URIs of the contents: that they are all another resource's, or a template."""
+    contents = elements(call.result.get("contents")) if isinstance(call.result, dict) else []
+    found = [item["uri"] for item in contents if isinstance(item, dict) and isinstance(item.get("uri"), str)]
+    if any(uri in templates for uri in found):
+        return {"template": next(uri for uri in found if uri in templates)}
+    asked = call.params["uri"]
+    if found and all(uri != asked and uri in uris and not uri.startswith(asked) for uri in found):
+        return {"other": found[0]}
+    return {}
+
+
+def _body(call: Call) -> Json:
+    return call.error if call.error is not None else call.result
+
+
+def _without(call: Call, name: str) -> str:
+    """What was answered, without the name."""
+    return encode(_body(call)).decode("utf-8", "replace").replace(encode(name).decode()[1:-1], "…")

@@ -1,0 +1,86 @@
+"""Where a server tells of its authorization: metadata of the protected resource, and of authorization servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.model import Json, elements, members
+from conformance.transports.web import Page, Web
+
+RESOURCE = "/.well-known/oauth-protected-resource"
+SERVER = "/.well-known/oauth-authorization-server"
+OPENID = "/.well-known/openid-configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place where a document was asked for: how it is called, and what came."""
+
+    name: str
+    page: Page
+
+    @property
+    def document(self) -> Json:
+        """The document, None if there is none: it is a JSON object."""
+        found = self.page.json if self.page.status == 200 else None
+        return found if isinstance(found, dict) else None
+
+    @property
+    def told(self) -> str:
+        """What came, for people."""
+        page = self.page
+        came = f"HTTP {page.status} ({page.type or 'no content'})" if page.status else page.lost
+        return f"GET {page.url}: {came}"
+
+
+def resource_metadata(web: Web, named: str) -> list[Place]:
+    """The places of the metadata of the protected resource, up to the first that has it.
+
+    `named` is the URL that the server names, if it does; it is not asked for if it is of another origin. The last place
+    is none of the specification's.
+    """
+    places = [("named", named)] if named else []
+    well_known = [("path", web.at(RESOURCE + web.path))] if web.path else []
+    places += [*well_known, ("root", web.at(RESOURCE)), ("beside", web.at(web.path + RESOURCE))]
+    return _first(web, places if web.path else places[:-1])
+
+
+def server_metadata(web: Web, version: str) -> list[Place]:
+    """The places of the metadata of the server's own authorization server: at the origin, then below the path.
+
+    `version` is the revision in which a client asks.
+    """
+    path = web.path
+    places = [("origin", web.at(SERVER))]
+    if path:
+        places += [("inserted", web.at(SERVER + path)), ("appended", web.at(path + SERVER))]
+    return _first(web, places, {"MCP-Protocol-Version": version})
+
+
+def _first(web: Web, places: list[tuple[str, str]], headers: dict[str, str] | None = None) -> list[Place]:
+    found: list[Place] = []
+    for name, url in places:
+        found.append(Place(name, web.ask("GET", url, {"Accept": "application/json", **(headers or {})})))
+        if found[-1].document is not None:
+            break
+    return found
+
+
+def of(places: list[Place]) -> Place | None:
+    """The place that has the document."""
+    return next((place for place in places if place.document is not None), None)
+
+
+def scopes(text: Json) -> list[str]:
+    """The scopes in a parameter or a list, sorted."""
+    return sorted(set(text.split())) if isinstance(text, str) else sorted({str(each) for each in elements(text)})
+
+
+def is_url(value: Json) -> bool:
+    """Whether it is an http or https URL."""
+    return isinstance(value, str) and value.startswith(("http://", "https://"))
+
+
+def endpoints(document: Json) -> list[str]:
+    """The URLs of the endpoints that metadata of an authorization server name."""
+    return [value for name, value in members(document).items() if name.endswith("_endpoint") and is_url(value)]

@@ -1,0 +1,107 @@
+"""The probes of what protects a server from web pages: whom it answers, and where it listens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.transport_http import told
+from conformance.model import Frame, Json
+from conformance.session.exchanges import exchange, head_of, is_stream
+from conformance.session.messages import Call
+from conformance.session.session import Session
+from conformance.target.listening import is_loopback
+
+FOREIGN = "http://mcp-conform.invalid"
+TRICKS = {
+    "as-subdomain": "http://localhost.mcp-conform.invalid",
+    "as-address": "http://127.0.0.1.mcp-conform.invalid",
+    "within": "http://mcp-conform-localhost.invalid",
+    "null": "null",
+}
+"""Origins that are as foreign, and that a careless comparison takes for those of this machine."""
+WILDCARDS = ("0.0.0.0", "::", "*")
+
+
+def origins(bench: Bench) -> Iterator[Observation]:
+    """Requests with the Origin of a page elsewhere, and with one that only looks like one of this machine.
+
+    It sends the same request in ways of which each is judged by what came of the others.
+    """
+    session = bench.session
+    local = is_loopback(session.transport.host)
+    plain = _ask(session, {"Origin": FOREIGN})
+    refused = _refused(plain)
+    facts: dict[str, Json] = {"local": local, "origin": FOREIGN, "way": "POST"}
+    host = refused is False and local and _refused(_ask(session, {"Origin": FOREIGN, "Host": FOREIGN[7:]})) is True
+    yield _observed({**facts, "refused": refused, "host-checked": host}, plain)
+    if not (refused and local):
+        return
+    for name, origin in TRICKS.items():
+        call = _ask(session, {"Origin": origin})
+        yield _observed({**facts, "origin": origin, "way": name, "refused": _refused(call)}, call)
+    if session.revision.era == "handshake":
+        yield from _stream(session, facts)
+
+
+def origins_apart(bench: Bench) -> Iterator[Observation]:
+    """The same over HTTP+SSE, where the stream comes first: who cannot open it does not know where to post.
+
+    It sends the same requests in ways of which each is judged by what came of the others.
+    """
+    session = bench.session
+    local = is_loopback(session.transport.host)
+    facts: dict[str, Json] = {"local": local, "origin": FOREIGN}
+    streams = list(_stream(session, facts))
+    stream_refused = bool(streams) and streams[0].values["refused"]
+    yield from streams
+    call = _ask(session, {"Origin": FOREIGN})
+    yield _observed({**facts, "way": "POST", "refused": _refused(call), "stream-refused": stream_refused}, call)
+    for name, origin in TRICKS.items() if stream_refused and local else ():
+        yield from _stream(session, {**facts, "origin": origin}, name)
+
+
+def _stream(session: Session, facts: Mapping[str, Json], way: str = "GET") -> Iterator[Observation]:
+    """Whether a stream is opened for a page of that origin, if that can be told."""
+    headers = {**session.http_headers, "Accept": "text/event-stream", "Origin": str(facts["origin"])}
+    sent = exchange(session, "get", headers, "other")
+    head = head_of(session, sent, session.limits.answer)
+    session.transport.break_off(sent.exchange or 0)
+    if head is not None:
+        refused = not (is_stream(head) and (head.status or 0) < 300)
+        values = {**facts, "way": way, "status": head.status, "refused": refused}
+        yield Observation(values, None, (sent, head), told(head))
+
+
+def _ask(session: Session, headers: Mapping[str, str]) -> Call:
+    method, params = session.sentinel()
+    call = session.send(method, params, illegal=True, headers=headers)
+    session.wait(call)
+    session.give_up(call)
+    return call
+
+
+def _refused(call: Call) -> bool | None:
+    """Whether it was refused, None if that cannot be told."""
+    status = call.head.status if call.head is not None else None
+    if status is None or status in (401, 429) or status >= 500:
+        return None
+    if status >= 400 or isinstance(call.error, dict):
+        return True
+    return False if call.answers else None
+
+
+def _observed(facts: dict[str, Json], call: Call) -> Observation:
+    proof: tuple[Frame, ...] = (call.sent,) if call.head is None else (call.sent, call.head)
+    status = call.head.status if call.head is not None else 0
+    return Observation({**facts, "status": status}, None, proof, told(call.head))
+
+
+def listening_addresses(bench: Bench) -> Iterator[Observation]:
+    """The addresses at which a server listens that we have started, as the system tells them."""
+    transport = bench.session.transport
+    at = transport.listens_at()
+    if not (at and is_loopback(transport.host)):
+        return
+    open_ones = [each for each in at if each in WILDCARDS or not is_loopback(each.removeprefix("::ffff:"))]
+    yield Observation({"elsewhere": ", ".join(open_ones)}, actual=f"it listens at {', '.join(at)}")

@@ -1,0 +1,138 @@
+"""Probes of the area transport-http: HTTP requests that are no messages, and what becomes of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.calls import avoided_tool, call_each
+from conformance.model import Frame, Json
+from conformance.session.exchanges import exchange, head_of, is_stream, media_type, over
+from conformance.session.messages import Call, NotSpoken
+from conformance.session.session import Session
+
+SESSION = "Mcp-Session-Id"
+OLDER = "2025-11-25"
+
+
+def methods(bench: Bench) -> Iterator[Observation]:
+    """GET, and in the stateless era DELETE, at the URL of the server.
+
+    It speaks HTTP other than POST, looks at the head alone, and finds out whether the server has older revisions.
+    """
+    session = bench.session
+    stateless = session.revision.era == "stateless"
+    for verb in ("get", "delete") if stateless else ("get",):
+        headers = {**session.http_headers, "Accept": "text/event-stream"}
+        if stateless:
+            headers["MCP-Protocol-Version"] = session.revision.date
+        sent = exchange(session, verb, headers)
+        head = head_of(session, sent, session.limits.answer)
+        session.transport.break_off(sent.exchange or 0)
+        facts: dict[str, Json] = {"method": verb.upper(), "answered": head is not None}
+        if head is not None:
+            facts |= {"status": head.status, "stream": is_stream(head)}
+        if stateless:
+            facts["older-revisions"] = head is not None and head.status != 405 and _has_older(bench)
+        yield Observation(facts, frames=_proof(sent, head), actual=told(head))
+
+
+def old_headers(bench: Bench) -> Iterator[Observation]:
+    """A request with a header that only older revisions have, twice.
+
+    It finds out whether a server that refuses one has older revisions.
+    """
+    session = bench.session
+    for header, value in ((SESSION, "mcp-conform-unknown"), ("Last-Event-ID", "1")):
+        method, params = session.sentinel()
+        call = session.send(method, params, illegal=True, headers={header: value})
+        asked = _asked(session, call, {"header": header})
+        older = not asked.values["served"] and _has_older(bench)
+        yield replace(asked, values={**asked.values, "older-revisions": older})
+
+
+def _has_older(bench: Bench) -> bool:
+    if any(date < bench.session.revision.date for date in bench.spoken):
+        return True
+    try:
+        bench.connect(revision=OLDER, shared=True)
+    except NotSpoken as reason:
+        return bool(reason.offered)
+    return True
+
+
+def _proof(sent: Frame, head: Frame | None) -> tuple[Frame, ...]:
+    return (sent,) if head is None else (sent, head)
+
+
+def told(head: Frame | None) -> str:
+    """The head of an answer, for people."""
+    return f"HTTP {head.status} ({media_type(head) or 'no content'})" if head is not None else "no answer"
+
+
+def sessions(bench: Bench) -> Iterator[Observation]:
+    """A request without the session id, and one with the id of a session that we have ended.
+
+    It takes away a header that each message has, and ends a session of its own by DELETE.
+    """
+    session = bench.session
+    if SESSION not in session.http_headers:
+        return
+    own = session.http_headers.pop(SESSION)
+    call = session.send("ping", illegal=True)
+    session.http_headers[SESSION] = own
+    yield _asked(session, call, {"about": "missing id"})
+    other = bench.connect(shared=True)
+    identifier = other.http_headers.get(SESSION)
+    if identifier is None:
+        return
+    sent = exchange(other, "delete", other.http_headers)
+    head = head_of(other, sent, other.limits.answer)
+    other.http_headers.pop(SESSION)
+    facts: dict[str, Json] = {"about": "ended session", "delete": head.status if head is not None else 0}
+    # In the other session a 404 would be the end of it.
+    call = session.send("ping", illegal=True, headers={SESSION: identifier})
+    yield _asked(session, call, facts)
+
+
+def _asked(session: Session, call: Call, facts: dict[str, Json]) -> Observation:
+    """What came of a request whose answer is HTTP's."""
+    session.wait(call)
+    session.give_up(call)
+    status = call.head.status if call.head is not None else 0
+    facts = {**facts, "status": status, "served": call.result is not None}
+    return Observation(facts, frames=_proof(call.sent, call.head), actual=told(call.head))
+
+
+def stream_end(bench: Bench) -> Iterator[Observation]:
+    """A request that was answered by a stream of events, and whether that ends before a later request is answered.
+
+    It finds such a request, or calls tools that may tell of their progress.
+    """
+    session = bench.session
+    call = _again(bench)
+    if call is None:
+        call = next((call for _, call in call_each(bench, talkative=True) if _streamed(call)), None)
+    if call is None:
+        return
+    sentinel = session.hear_out()
+    session.listen(session.limits.answer, until=lambda: over(session, call.sent))
+    lost = sentinel is None or not sentinel.answers
+    yield Observation({"ended": over(session, call.sent), "lost": lost}, call, actual="the stream stays open")
+
+
+def _again(bench: Bench) -> Call | None:
+    """A call of a tool that was answered by a stream before, made again: what comes of it belongs to this case."""
+    session = bench.session
+    before = next((c for c in reversed(session.calls.values()) if c.method == "tools/call" and _streamed(c)), None)
+    if before is None or avoided_tool(session, before.params):
+        return None
+    meta = {"progressToken": f"mcp-conform-stream-{session.position}"}
+    params = {name: value for name, value in before.params.items() if name in ("name", "arguments")}
+    call = session.request("tools/call", {**params, "_meta": meta})
+    return call if _streamed(call) else None
+
+
+def _streamed(call: Call) -> bool:
+    return bool(call.answers) and call.head is not None and is_stream(call.head) and not call.sent.illegal

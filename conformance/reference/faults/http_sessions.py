@@ -1,0 +1,169 @@
+"""Faults in sessions over HTTP: their ids, how they end, and what is left of them in revisions without sessions."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from itertools import count
+
+from conformance.reference.fault import STATELESS, modern_only, several
+from conformance.reference.http_fault import handling, other_status, over_http
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from conformance.reference.fault import Apply
+    from conformance.reference.http_fault import Row
+    from conformance.reference.server import Server
+
+NEW = "2026-07-28"
+
+
+def _minted(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    modern = handler.headers.get("MCP-Protocol-Version") in STATELESS
+    proceed(status, body, {**headers, "Mcp-Session-Id": "minted"} if modern else headers)
+
+
+def _refusing_header(name: str, status: int) -> Apply:
+    """Refuse stateless requests with a header that is to be ignored."""
+
+    def check(handler: Any, proceed: Any) -> None:
+        from conformance.reference.http import Refusal
+
+        proceed()
+        if name in handler.headers and handler.headers.get("MCP-Protocol-Version") in STATELESS:
+            raise Refusal(status, f"{name} refused")
+
+    return handling(check_origin=check)
+
+
+def _sessions_live_on(handler: Any, proceed: Any) -> None:
+    handler.session()
+    handler.answer(200, b"", {})
+
+
+def _session_names(name: Callable[[int], str]) -> Apply:
+    """Session ids as `name` makes them of the number of the session."""
+
+    def apply(server: Server) -> None:
+        before = server.http_handler
+        numbers = count(1)
+
+        def faulty(correct: Any) -> Any:
+            from conformance.reference import http
+
+            http.new_session_id = lambda: name(next(numbers))
+            return before(correct)
+
+        server.http_handler = faulty
+
+    return apply
+
+
+GUESSABLE = "transport-http/session-id-unique-and-secure authorization/session-ids-unpredictable"
+
+_ROWS: tuple[Row, ...] = (
+    (
+        "dead-session-400",
+        "transport-http/terminated-session-404",
+        "the id of a terminated session gives 400",
+        other_status("session", 404, 400),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "dead-session-served",
+        "transport-http/terminated-session-404",
+        "a terminated session goes on",
+        handling(do_DELETE=_sessions_live_on),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "missing-session-401",
+        "transport-http/missing-session-id-400",
+        "a request without session id gives 401",
+        other_status("session", 400, 401),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "session-id-blank",
+        "transport-http/session-id-visible-ascii",
+        "session ids contain a blank",
+        _session_names(lambda number: f"session {secrets.token_hex(16)}"),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "session-id-counted",
+        GUESSABLE,
+        "session ids are counted from 1",
+        _session_names(str),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "session-id-counted-long",
+        GUESSABLE,
+        "session ids are counted in 32 digits",
+        _session_names("{:032}".format),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "session-id-of-the-time",
+        GUESSABLE,
+        "session ids are the time in nanoseconds",
+        _session_names(lambda number: f"session-{time.time_ns():032x}"),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "session-id-short",
+        GUESSABLE,
+        "session ids have 32 random bits",
+        _session_names(lambda number: f"session-of-the-reference-server-{secrets.token_hex(4)}"),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "session-id-hash-of-number",
+        GUESSABLE,
+        "session ids are hashes of 1, 2, 3 and so on",
+        _session_names(lambda number: hashlib.sha256(str(number).encode()).hexdigest()),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "session-id-umlaut",
+        "transport-http/session-id-visible-ascii",
+        "session ids contain a tabulator",
+        _session_names(lambda number: f"session\t{secrets.token_hex(16)}"),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "session-id-minted",
+        "transport-http/session-id-not-minted",
+        "stateless requests are given a session id",
+        handling(answer=_minted),
+        {"since": NEW},
+    ),
+    (
+        "session-id-heeded",
+        "transport-http/session-id-ignored",
+        "the server is modern only, and refuses a request with a session id",
+        several(modern_only, _refusing_header("Mcp-Session-Id", 404)),
+        {"since": NEW},
+    ),
+    (
+        "last-event-id-heeded",
+        "transport-http/last-event-id-ignored",
+        "the server is modern only, and refuses a request with Last-Event-ID",
+        several(modern_only, _refusing_header("Last-Event-ID", 400)),
+        {"since": NEW},
+    ),
+    (
+        "last-event-id-heeded-in-both-eras",
+        "transport-http/last-event-id-ignored",
+        "a stateless request with Last-Event-ID is refused by a server that speaks older revisions, too",
+        _refusing_header("Last-Event-ID", 400),
+        {"since": NEW},
+    ),
+)
+
+FAULTS = over_http(_ROWS)

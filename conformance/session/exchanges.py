@@ -1,0 +1,63 @@
+"""HTTP requests as they are, beside the messages of a session: GET, DELETE, and a POST with other headers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conformance.model import Frame
+from conformance.session.messages import How
+from conformance.session.session import Session
+
+STREAM = "text/event-stream"
+
+
+RESUME = "resume"
+"""The channel of a GET that asks for the rest of a stream."""
+
+
+def exchange(session: Session, verb: str, headers: Mapping[str, str], channel: str = "") -> Frame:
+    """Begin an exchange without a body, with these headers beside those of the target. `verb` is in lower case."""
+    number = session.transport.send(b"", headers, verb.upper())
+    return session.record_sent(b"", None, How(verb=channel or verb), number, False)
+
+
+def listen_by_get(session: Session, last: str = "") -> Frame:
+    """Ask for a stream of events; with `last` for the rest of the one that had the event with this id."""
+    headers = {**session.http_headers, "Accept": STREAM}
+    if last:
+        sent = exchange(session, "get", {**headers, "Last-Event-ID": last}, RESUME)
+        session.watching.replayed.add(sent.exchange or 0)
+        return sent
+    return exchange(session, "get", headers)
+
+
+def heard(session: Session, sent: Frame, *channels: str) -> list[Frame]:
+    """What came on the exchange, on some channels or all; of an array its whole and its parts."""
+    since = session.since(sent.number)
+    own = (frame for frame in since if frame.origin == "target" and frame.exchange == sent.exchange)
+    return [frame for frame in own if not channels or frame.channel in channels]
+
+
+def head_of(session: Session, sent: Frame, seconds: float) -> Frame | None:
+    """The head of the answer, that of a redirect left out; waits for it at most so many seconds."""
+
+    def heads() -> list[Frame]:
+        return [head for head in heard(session, sent, "head") if not 300 <= (head.status or 0) < 400]
+
+    session.listen(seconds, until=lambda: bool(heads()) or over(session, sent))
+    return heads()[-1] if heads() else None
+
+
+def over(session: Session, sent: Frame) -> bool:
+    """Whether the whole answer has come."""
+    return not session.alive or bool(heard(session, sent, "end"))
+
+
+def is_stream(head: Frame) -> bool:
+    """Whether an answer is a stream of events."""
+    return media_type(head) == STREAM
+
+
+def media_type(head: Frame) -> str:
+    """The media type of an answer, in lower case and without parameters."""
+    return head.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,0 +1,126 @@
+"""What the HTTP headers of 2026-07-28 repeat: names and URIs of requests, and arguments that the server annotates."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from conformance.model import Json
+from conformance.session.eras.stateless import header_value, in_base64
+from conformance.survey.survey import MAX_CALLS, Survey, Unavailable
+from conformance.validation.header_annotations import annotated, as_text, value_at
+
+MAX_EACH = 8
+"""How many requests of each method, and how many annotated arguments, are looked at."""
+UNLIKE = "-mcp-conform"
+E_ACUTE = "\u00e9"
+"""No character of a header value here, though RFC 9110 lets those who receive it keep it, as one byte."""
+DELETE = "\x7f"
+"""No character of a header value anywhere, though most HTTP clients send it."""
+
+
+def named_requests(survey: Survey) -> list[Json]:
+    """Good requests that Mcp-Name repeats the name or URI of, by turns of prompts, resources, tools.
+
+    Each is an object with `method` and `params`, the `name` that is repeated, the same `encoded`, and beside it what
+    the header cannot be: `other`, `other-encoded`, `invalid`.
+    """
+    kinds = (list(_prompts(survey)), list(_resources(survey)), list(_tools(survey)))
+    return [each for turn in zip_longest(*(kind[:MAX_EACH] for kind in kinds)) for each in turn if each is not None]
+
+
+def _prompts(survey: Survey) -> Iterator[Json]:
+    for prompt in survey.named_prompts:
+        yield _named("prompts/get", "name", {"name": prompt["name"], "arguments": survey.prompt_arguments(prompt)})
+
+
+def _resources(survey: Survey) -> Iterator[Json]:
+    for uri in survey.readable:
+        yield _named("resources/read", "uri", {"uri": uri})
+
+
+def _tools(survey: Survey) -> Iterator[Json]:
+    for tool in survey.callable_tools[:MAX_CALLS]:
+        try:
+            yield _named("tools/call", "name", {"name": tool["name"], "arguments": survey.arguments_for(tool)})
+        except Unavailable:
+            continue
+
+
+def _named(method: str, member: str, params: dict[str, Json]) -> Json:
+    name = params[member]
+    return {
+        "method": method,
+        "params": params,
+        "name": name,
+        "encoded": in_base64(name),
+        "other": header_value(name + UNLIKE),
+        "other-encoded": in_base64(name + UNLIKE),
+        "invalid": _plain(name) + E_ACUTE,
+    }
+
+
+def _plain(text: str) -> str:
+    return text if header_value(text) == text else "x"
+
+
+def mirrored_arguments(survey: Survey) -> list[Json]:
+    """Arguments that `x-mcp-header` annotates, each in a good `call` of its tool.
+
+    Each is an object with `tool`, `argument`, `header`, `type` of the value, and further params: `without` the
+    argument, with `null` and with `invalid` and `latin-1` text in its place (`with-…`); headers that replace the right
+    one are `none`, `other`, `encoded`, `decimal`, and these texts.
+    """
+    return [each for tool in survey.callable_tools[:MAX_CALLS] for each in _mirrored(survey, tool)][:MAX_EACH]
+
+
+def _mirrored(survey: Survey, tool: Json) -> Iterator[Json]:
+    try:
+        calls = [survey.arguments_for(tool), *survey.other_arguments(tool)]
+    except Unavailable:
+        return
+    for annotation in annotated(tool.get("inputSchema"), usable=True):
+        for arguments in calls:
+            text = as_text(value_at(arguments, annotation.path))
+            if text is not None:
+                yield _argument(tool["name"], arguments, annotation.path, annotation.header)
+                break
+
+
+def _argument(tool: str, arguments: dict[str, Json], path: tuple[str, ...], header: str) -> Json:
+    value = value_at(arguments, path)
+    text = as_text(value) or ""
+    kind = "boolean" if isinstance(value, bool) else "string" if isinstance(value, str) else "integer"
+    other = {"boolean": "false" if value else "true", "string": text + UNLIKE}.get(kind) or str(int(value) + 1)
+    invalid, latin_1 = _plain(text) + DELETE, _plain(text) + E_ACUTE
+    return {
+        "tool": tool,
+        "argument": ".".join(path),
+        "header": header,
+        "type": kind,
+        "call": {"name": tool, "arguments": arguments},
+        "without": {"name": tool, "arguments": _changed(arguments, path)},
+        "with-null": {"name": tool, "arguments": _changed(arguments, path, None)},
+        "with-invalid": {"name": tool, "arguments": _changed(arguments, path, invalid)},
+        "with-latin-1": {"name": tool, "arguments": _changed(arguments, path, latin_1)},
+        "none": {header: None},
+        "other": {header: header_value(other)},
+        "encoded": {header: in_base64(text)},
+        "decimal": {header: f"{text}.0"},
+        "invalid": {header: invalid},
+        "latin-1": {header: latin_1},
+    }
+
+
+def _changed(arguments: dict[str, Json], path: tuple[str, ...], *value: Json) -> dict[str, Json]:
+    """The arguments with another value at `path`, or with none."""
+    changed = copy.deepcopy(arguments)
+    place = changed
+    for name in path[:-1]:
+        place = place[name]
+    if value:
+        place[path[-1]] = value[0]
+    else:
+        place.pop(path[-1])
+    return changed

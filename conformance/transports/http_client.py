@@ -1,0 +1,75 @@
+"""The HTTP client: set up for one target, its sockets, and why it has no connection."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from conformance.model import Limits
+from conformance.target.listening import is_loopback
+from conformance.transports import StartError
+
+if TYPE_CHECKING:
+    from httpx2 import URL, Client, Response
+
+KEEP_ALIVE = 2.0
+"""Seconds that an idle connection is kept: less than the 5 s of Node and uvicorn, so that no request meets its end."""
+HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+
+
+def shut(connection: socket.socket | None) -> None:
+    """Close a connection in both directions: closing alone does not wake a thread that reads from it."""
+    if connection is not None:
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+
+def socket_of(response: Response) -> socket.socket | None:
+    """The socket on which an answer comes, if that can be told."""
+    stream = response.extensions.get("network_stream")
+    return stream.get_extra_info("socket") if stream is not None else None
+
+
+def refused(error: Exception) -> bool:
+    """Whether nobody took the connection."""
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
+        causes.append(cause)
+    return any(isinstance(cause, ConnectionRefusedError) for cause in causes)
+
+
+def client_for(url: str, headers: Mapping[str, str], limits: Limits) -> tuple[URL, Client]:
+    """What speaks HTTP, and the URL as that understands it. Raises StartError."""
+    import ssl
+
+    import httpx2
+
+    for name, value in headers.items():
+        # Its value may be secret, and errors of the client would show it.
+        if not (HEADER.fullmatch(name) and value.isascii() and value.replace("\t", "").isprintable()):
+            raise StartError(f"the header {name!a} has characters that HTTP does not carry")
+    try:
+        parsed = httpx2.URL(url)
+        encrypted = parsed.scheme == "https"
+        client = httpx2.Client(
+            timeout=httpx2.Timeout(None, connect=limits.start),
+            follow_redirects=False,
+            # That is about proxies alone; ~/.netrc is never read.
+            trust_env=not is_loopback(parsed.host),
+            # Loading the certificates of the authorities takes longer than a whole session without them. On loopback
+            # too SSL_CERT_FILE names them.
+            verify=httpx2.create_ssl_context() if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEEP_ALIVE),
+        )
+        # A message says itself what it accepts; bodies are to be seen as the server made them.
+        del client.headers["accept"]
+        client.headers.update({"Accept-Encoding": "identity", "User-Agent": "mcp-conform", **headers})
+    except httpx2.InvalidURL as error:
+        raise StartError(f"{url!r} is not a URL: {error}") from None
+    except (OSError, ValueError, ImportError) as error:
+        # A proxy that cannot be, certificates that are not there.
+        raise StartError(f"the HTTP client cannot be set up as the environment says: {error}") from None
+    return parsed, client
