@@ -24,8 +24,8 @@ READING = ("--quick",)
 COMPUTING = ("--only", "tools", "--only", "json-schema", "--only", "fuzz/tool-arguments")
 ENOUGH = {"numbers": READING, "nesting": READING, "values": READING, "text": READING, "schemas": COMPUTING}
 """Kind → options with which its targets show all that they are about."""
-NET = 120.0
-"""Seconds after which a run is taken for one that does not end."""
+NET = 300.0
+"""Seconds after which a run is taken for one that does not end; benchmarks/broken.py measures how long they take."""
 VARIES = 1.3
 """How many times more memory one run may take than another of the same target; benchmarks/broken.py measures it."""
 

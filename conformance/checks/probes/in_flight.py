@@ -46,7 +46,7 @@ def many(bench: Bench) -> Iterator[Observation]:
     if not session.alive:
         session.wait(*calls)  # that it has ended is told by the invariants
         return
-    lost = [call for call in calls if not (call.answers or call.head)]  # HTTP may say that these are too many
+    lost = [call for call in calls if not (call.answers or call.turned_down)]  # HTTP may say that these are too many
     for call in lost:
         session.give_up(call)
     if lost and patience < full:
