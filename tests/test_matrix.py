@@ -78,7 +78,7 @@ FEW_FRAMES = Fuzzing(examples=12, seconds=60)
 """Enough for faults that show on any wrong frame."""
 NO_FRAMES = Fuzzing(examples=0)
 """For faults that need none: campaigns find many of them too, by another rule that they break as well."""
-FOR_CAMPAIGNS = ("fuzzing", "fuzzing_calls")
+FOR_CAMPAIGNS = ("fuzzing", "fuzzing_calls", "fuzzing_http")
 """The areas of faults that only campaigns find; only campaigns are played against them, and them alone."""
 
 
@@ -181,7 +181,9 @@ def campaigns(requirement: str) -> tuple[str, ...]:
 def test_a_fault_that_only_generated_frames_show_is_found_by_a_campaign(fault: Fault) -> None:
     broken = fault.requirements[0]
     revision = (fault.revisions[0],)
-    report = outcome("--fault", fault.name, revisions=revision, only=campaigns(broken), fuzzing=CAMPAIGNS)
+    over = next(name for name in DEMO if name in fault.transports)
+    only = campaigns(broken)
+    report = outcome("--fault", fault.name, transport=over, revisions=revision, only=only, fuzzing=CAMPAIGNS)
     found = findings(report)
     assert broken in found
     assert set(found) <= set(fault.requirements), "unrelated findings"

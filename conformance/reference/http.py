@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from urllib.parse import urlsplit
 
+from conformance.reference import bodies
 from conformance.reference import headers as mirrored
 from conformance.reference.authorization import Guarded
 from conformance.reference.authorization import Refusal as Refusal
@@ -133,8 +134,7 @@ class Handler(Guarded, BaseHTTPRequestHandler):
 
     def _serve(self, answer: Any) -> None:
         try:
-            length = self.headers.get("Content-Length", "0")
-            body = self.rfile.read(int(length)) if length.isdecimal() else b""
+            body = self.read_body()
             if self.endpoint.server.protected and self.serve_web(body):
                 return
             self.check_address()
@@ -146,6 +146,14 @@ class Handler(Guarded, BaseHTTPRequestHandler):
             self.answer(refusal.status, data, {"Allow": "POST"} if refusal.status == 405 else refusal.headers)
         except OSError:
             self.close_connection = True
+
+    def read_body(self) -> bytes:
+        """The body of the request. Raises Refusal, after which the connection is of no more use."""
+        try:
+            return bodies.read(self.rfile, self.headers)
+        except bodies.Unframed as error:
+            self.close_connection = True
+            raise Refusal(400, str(error)) from None
 
     def check_address(self) -> None:
         """Raise Refusal unless the request is for the endpoint."""

@@ -36,7 +36,7 @@ def handling(**overrides: Callable[..., Any]) -> Apply:
 
             def method(name: str, override: Callable[..., Any]) -> Callable[..., Any]:
                 def run(handler: Any, *arguments: Any) -> Any:
-                    return override(handler, partial(getattr(base, name), handler), *arguments)
+                    return override(handler, partial(getattr(base, name, _none), handler), *arguments)
 
                 return run
 
@@ -45,6 +45,10 @@ def handling(**overrides: Callable[..., Any]) -> Apply:
         server.http_handler = faulty
 
     return apply
+
+
+def _none(handler: Any) -> None:
+    """What a handler does that has no such method."""
 
 
 def status(was: int, now: int, having: bytes = b"") -> Apply:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.model import Frame
-from conformance.session.messages import How
-from conformance.session.session import Session
+from conformance.session.messages import How, parse
+from conformance.session.session import Call, Session
+from conformance.transports.written_requests import APART, WHOLE, completed
 
 STREAM = "text/event-stream"
 
@@ -61,3 +62,19 @@ def is_stream(head: Frame) -> bool:
 def media_type(head: Frame) -> str:
     """The media type of an answer, in lower case and without parameters."""
     return head.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def written_out(session: Session, request: bytes, inner: bytes, *, illegal: bool) -> tuple[Frame, Call | None]:
+    """Send an HTTP request as it is written, with the headers of the session that it does not name.
+
+    `inner` is the JSON-RPC request in its body, however that is framed, and the call is that. Where the HTTP request is
+    illegal, what answers it is taken for no message, and nothing is expected.
+    """
+    message, _ = parse(inner)
+    data = completed(request, session.era.headers(session, message))
+    number = session.transport.send(data, {}, APART if illegal else WHOLE)
+    how = How(illegal=illegal, verb="other" if illegal else "post")
+    if illegal:
+        return session.record_sent(data, None, how, number, readable=False), None
+    frame = session.record_sent(data, message, how, number, readable=True)
+    return frame, session.expect(message, frame)

@@ -166,7 +166,7 @@ class Session:
         if params is not None:
             message["params"] = params
         frame = self._write(encode(message), message, how)
-        return self._register(message, frame)
+        return self.expect(message, frame)
 
     def notify(self, method: str, params: Json = None, **how: Unpack[How]) -> Frame:
         """Send a notification."""
@@ -180,7 +180,7 @@ class Session:
     def batch(self, messages: list[Json], **how: Unpack[How]) -> list[Call]:
         """Send an array of messages; the calls of its requests, in order."""
         frame = self._write(encode(messages), messages, how)
-        return [self._register(m, frame) for m in messages if "id" in m and "method" in m]
+        return [self.expect(m, frame) for m in messages if "id" in m and "method" in m]
 
     def raw(self, data: bytes, *, illegal: bool = True, headers: Mapping[str, str | None] | None = None) -> list[Call]:
         """Send one frame as it is written. If it is JSON with ids, an answer to each is expected and may stay away."""
@@ -188,7 +188,7 @@ class Session:
         frame = self._write(data, message, How(illegal=illegal, headers=headers or {}), readable=readable)
         parts = message if isinstance(message, list) else [message]
         calls = [
-            self._register(part, frame)
+            self.expect(part, frame)
             for part in parts
             if isinstance(part, dict) and "method" in part and is_id(part.get("id"))
         ]
@@ -202,7 +202,7 @@ class Session:
 
     def record(self, message: Json, data: bytes) -> Call:
         """Enter a request whose bytes were sent with `write`."""
-        return self._register(message, self.record_sent(data, message, How(), None, True))
+        return self.expect(message, self.record_sent(data, message, How(), None, readable=True))
 
     def wait(self, *calls: Call, timeout: float | None = None, until: Callable[[], bool] = lambda: False) -> bool:
         """Wait until each call has an answer or can have none; whether that came within `timeout` seconds.
@@ -317,9 +317,9 @@ class Session:
         self.judge()
         return self.transport.receive(seconds)
 
-    def _register(self, message: Json, frame: Frame) -> Call:
-        call = Call(message["id"], str(message["method"]), message.get("params"), frame)
-        self.requests.register(call)
+    def expect(self, message: Json, frame: Frame) -> Call:
+        """Enter a request that was sent in that frame."""
+        self.requests.register(call := Call(message["id"], str(message["method"]), message.get("params"), frame))
         return call
 
     def _write(self, data: bytes, message: Json, how: How, readable: bool = True) -> Frame:

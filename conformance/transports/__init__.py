@@ -133,7 +133,7 @@ class Transport(Protocol):
         """Send one message, as it is (stdio adds the newline unless `data` ends with one).
 
         Over HTTP each message is an exchange of its own, whose number is returned; `method` and `headers`
-        concern HTTP only.
+        concern HTTP only. For WHOLE and APART see `written_requests`.
         """
 
     def break_off(self, exchange: int) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from httpx2 import Response
 
+    from conformance.transports.written_requests import WrittenAnswer
+
 MAX_HEADERS = 200
 MAX_VALUE = 4096
 """Characters of a header's value that are kept."""
@@ -25,7 +27,7 @@ class Undecoded(Exception):
     """The server sends what cannot be decoded; one sentence."""
 
 
-def kept_headers(response: Response) -> dict[str, str]:
+def kept_headers(response: Response | WrittenAnswer) -> dict[str, str]:
     """The headers of an answer, names in lower case: the first 200, and of each value the first 4096 characters."""
     kept: dict[str, str] = {}
     for name, value in response.headers.multi_items():
@@ -37,7 +39,7 @@ def kept_headers(response: Response) -> dict[str, str]:
     return kept
 
 
-def decoded(response: Response) -> Iterator[bytes]:
+def decoded(response: Response | WrittenAnswer) -> Iterator[bytes]:
     """The bytes of an answer in small parts, also where the server compresses them, which it was asked not to do.
 
     The decoders of the HTTP client give all at once: a few kilobytes may become gigabytes. Raises Undecoded for other

@@ -15,6 +15,11 @@ MAX_FIELD = 1000
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
+def is_stream(headers: Mapping[str, str]) -> bool:
+    """Whether an answer with these headers is a stream of events."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream"
+
+
 class Event(NamedTuple):
     """One event: its data, how many bytes were left out of that, the fields `id` and `retry` if it has them, its type.
 

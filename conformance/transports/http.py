@@ -18,9 +18,10 @@ from conformance.transports import OURS, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
-from conformance.transports.event_stream import Event, EventStream
+from conformance.transports.event_stream import Event, EventStream, is_stream
 from conformance.transports.http_client import client_for, refused, shut, socket_of
 from conformance.transports.redirects import onward, plain
+from conformance.transports.written_requests import APART, WHOLE, WrittenAnswer, completed, connected, method_of
 
 if TYPE_CHECKING:
     from httpx2 import URL, Response
@@ -38,13 +39,16 @@ SESSION = "mcp-session-id"
 class Job:
     """One exchange: what is sent, whether a connection was opened for it, whether an answer has begun.
 
-    `speaks` is the socket on which the answer comes; `dropped` means that we have broken it off.
+    `speaks` is the socket on which the answer comes; `dropped` means that we have broken it off. `whole` means that
+    `data` is the request with its head; `apart` that what answers it is no message.
     """
 
     number: int
     method: str
     data: bytes
     headers: dict[str, str]
+    whole: bool = False
+    apart: bool = False
     connected: bool = False
     answered: bool = False
     speaks: socket.socket | None = None
@@ -125,11 +129,14 @@ class HttpTransport(AtUrl):
             self.server.watch(self._server_ended)
 
     def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
-        """Begin an exchange."""
+        """Begin an exchange. A request that is written out gets the headers of the target beneath its own."""
         with self._changed:
             self._next += 1
             if not self._closed:
-                job = self._under_way[self._next] = Job(self._next, method, data, dict(headers or {}))
+                job = Job(self._next, method, data, dict(headers or {}))
+                if method in (WHOLE, APART):
+                    job = replace(job, method=method_of(data), whole=True, apart=method == APART)
+                self._under_way[self._next] = job
                 self._work.put(job)
                 if len(self._under_way) > self._workers and self._workers < MAX_IN_FLIGHT:
                     self._workers += 1
@@ -221,7 +228,29 @@ class HttpTransport(AtUrl):
                     return over
 
     def _converse(self, job: Job) -> Over:
-        return self._speak(job, self._url)
+        return self._say(job) if job.whole else self._speak(job, self._url)
+
+    def _say(self, job: Job) -> Over:
+        """A request that is written out, on a connection of its own, and what answers it."""
+        ours = self._client.build_request("POST", self._url).headers
+        usual = {name: value for name, value in ours.items() if name != "content-length"}
+        with connected(self._url, self._limits.start) as connection:
+            job.connected = True
+            job.speaks = connection
+            self._keep(connection)
+            if job.dropped:
+                return Over(OURS)
+            connection.sendall(completed(job.data, usual))
+            response = WrittenAnswer(connection, job.method)
+            job.answered = True
+            status, answered = response.status_code, kept_headers(response)
+            self._put(Arrival("head", b"", time.monotonic(), job.number, status, answered))
+            if is_stream(answered):
+                self._stream(job, response, status, answered)
+            else:
+                self._body(job, response, status, answered)
+        self._broke_off = ""
+        return Over(f"the HTTP answer with status {status} held no response", empty=True)
 
     def _broken(self, job: Job, error: Exception, refuses: bool) -> Over:
         """What an exchange that broke off, or was not even taken, means for those that follow."""
@@ -259,7 +288,7 @@ class HttpTransport(AtUrl):
             leads, why_not = onward(url, status, answered.get("location", ""), followed=followed)
             if leads is None:
                 body = b""
-                if answered.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream":
+                if is_stream(answered):
                     self._stream(job, response, status, answered)
                 else:
                     body = self._body(job, response, status, answered)
@@ -282,7 +311,7 @@ class HttpTransport(AtUrl):
             return Over(why, why, lost=True)
         return Over(f"the HTTP answer with status {status} held no response", empty=True)
 
-    def _stream(self, job: Job, response: Response, status: int, headers: dict[str, str]) -> None:
+    def _stream(self, job: Job, response: Response | WrittenAnswer, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
         unheard = held = 0
         try:
@@ -301,9 +330,10 @@ class HttpTransport(AtUrl):
             del events  # who keeps the exception keeps this call
 
     def _event(self, job: Job, event: Event, arrival: Arrival) -> None:
-        self._put(arrival._replace(channel="sse" if event.data else "event", fields=event.fields))
+        channel = "reply" if job.apart else "sse" if event.data else "event"
+        self._put(arrival._replace(channel=channel, fields=event.fields))
 
-    def _body(self, job: Job, response: Response, status: int, headers: dict[str, str]) -> bytes:
+    def _body(self, job: Job, response: Response | WrittenAnswer, status: int, headers: dict[str, str]) -> bytes:
         """Passes a body on, if it answers a message; its first bytes."""
         body = bytearray()
         held = omitted = 0
@@ -322,7 +352,8 @@ class HttpTransport(AtUrl):
             BYTES.give(held)
             start = bytes(body[:MAX_SAID])
             if body and job.method == "POST":
-                self._put(Arrival(self.body, kept(body), time.monotonic(), job.number, status, headers, omitted))
+                channel = "reply" if job.apart else self.body
+                self._put(Arrival(channel, kept(body), time.monotonic(), job.number, status, headers, omitted))
         return start
 
     def _hold(self, size: int) -> int:
@@ -341,7 +372,9 @@ class HttpTransport(AtUrl):
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
         job.connected = True
-        connection = info["return_value"].get_extra_info("socket")
+        self._keep(info["return_value"].get_extra_info("socket"))
+
+    def _keep(self, connection: socket.socket) -> None:
         with self._changed:
             self._sockets = {known for known in self._sockets if known.fileno() >= 0} | {connection}
             closed = self._closed

@@ -20,6 +20,8 @@ from conformance.transports.redirects import origin, plain
 if TYPE_CHECKING:
     from httpx2 import URL, Response
 
+    from conformance.transports.written_requests import WrittenAnswer
+
 ACCEPT = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
 POST = {"Content-Type": "application/json"}
 MESSAGE = ("", "message")
@@ -161,7 +163,7 @@ class SseTransport(HttpTransport):
             return f"{NO_ENDPOINT} before the stream ended", Over("")
         return "the server has ended the stream of events", Over("", lost=True)
 
-    def _stream(self, job: Job, response: Response, status: int, headers: dict[str, str]) -> None:
+    def _stream(self, job: Job, response: Response | WrittenAnswer, status: int, headers: dict[str, str]) -> None:
         if job.number == self._standing and status < 300:
             self._streams = True
             super()._stream(job, response, status, headers)

@@ -13,6 +13,10 @@ from conformance.tables import registered
 REFUSED = "jsonrpc/unknown-method-refused jsonrpc/unknown-method-code jsonrpc/every-request-answered-once"
 PARAMS = "jsonrpc/invalid-params-refused jsonrpc/every-request-answered-once"
 ARGUMENTS = "tools/inputs-validated tools/execution-error-as-result tools/structured-content-conforms"
+HTTP = (
+    "jsonrpc/every-request-answered-once transport-http/request-answered-as-json-or-sse "
+    "http-headers/invalid-version-header-400 http-headers/method-header-mismatch-refused"
+)
 
 TABLE = (
     ("malformed", "malformed.Malformed", "jsonrpc/parse-error-code"),
@@ -20,6 +24,7 @@ TABLE = (
     ("unknown-methods", "requests.UnknownMethods", REFUSED),
     ("invalid-params", "params.InvalidParams", PARAMS),
     ("tool-arguments", "arguments.ToolArguments", f"{ARGUMENTS} jsonrpc/every-request-answered-once"),
+    ("http-requests", "http_requests.HttpRequests", HTTP),
     ("conversation", "conversation.Conversation", "jsonrpc/every-request-answered-once jsonrpc/response-id-echoed"),
 )
 """Name, module and class in this package, the requirements that it may judge besides the invariants'."""

@@ -319,7 +319,8 @@ class _Player:
         tries, shown = 0, 0
         proof = cause.trace
         breach = cause.breach
-        while tries < TRIES and shown < SHOWN and (not tries or time.monotonic() - began < TRY_SECONDS):
+        most = 0 if cause.example.inner else TRIES  # what was said before is known as messages
+        while tries < most and shown < SHOWN and (not tries or time.monotonic() - began < TRY_SECONDS):
             tries += 1
             self.partner.most = self.partner.restarts + 4
             again = self._after_history(cause)

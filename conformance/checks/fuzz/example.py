@@ -14,6 +14,8 @@ from conformance.session.session import Call, Session
 _NUMBER = re.compile(rb"@n([0-9]+)")
 MARK = b'"@id"'
 """Stands in an example for the id, which is another one each time it is sent."""
+WIDE_MARK = MARK.ljust(9)
+"""The same where the id must not change the length: that stands in a header. JSON allows the spaces."""
 
 DIED, HUNG, SWALLOWED = "death", "no more answers", "next message lost"
 
@@ -24,7 +26,8 @@ class Example:
 
     `kind` is the class of what is wrong with it, `wrong` says what and where. An answer is `due` to what JSON-RPC calls
     a request. `illegal` is false for what a client may say. `about` is the campaign's own. `script` are the lines of an
-    example of several messages, `data` is all of it.
+    example of several messages, `data` is all of it. `inner` is the message in an HTTP request that `data` is with its
+    head, and `cut` means that this lacks its end.
     """
 
     data: bytes = field(repr=False)
@@ -34,6 +37,8 @@ class Example:
     illegal: bool = True
     about: Mapping[str, Json] = field(default_factory=dict)
     script: tuple[bytes, ...] = field(default=(), repr=False)
+    inner: bytes = field(default=b"", repr=False)
+    cut: bool = False
 
     @property
     def numbers(self) -> int:
@@ -46,7 +51,17 @@ class Example:
 
     def written(self, identifier: int) -> bytes:
         """The bytes to send, with that id."""
+        if self.inner:
+            return _widely(self.data, identifier)
         return self.data.replace(MARK, str(identifier).encode())
+
+    def message(self, identifier: int) -> bytes:
+        """The message in an HTTP request, with that id."""
+        return _widely(self.inner, identifier)
+
+
+def _widely(data: bytes, identifier: int) -> bytes:
+    return data.replace(WIDE_MARK, str(identifier).encode().ljust(len(WIDE_MARK)))
 
 
 @dataclass(slots=True)

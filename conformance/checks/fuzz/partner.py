@@ -12,6 +12,7 @@ from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Example, Repl
 from conformance.checks.fuzz.sorting import sort_out
 from conformance.checks.probes import Bench
 from conformance.model import Finding
+from conformance.session.exchanges import written_out
 from conformance.session.messages import MAY_TAKE_LONG, Unavailable, Unread, id_key, is_id, parse
 from conformance.session.session import Call, NotSpoken, Session
 from conformance.survey.survey import size_of
@@ -29,6 +30,8 @@ HURRIED = 0.4
 """Patience while examples are made smaller: what is found small is put to the test with all patience."""
 FULL_WAITS = 1
 """Examples that are waited for with all patience in vain, before what is put to the test again gets less."""
+CUT = 0.05
+"""Seconds after which a connection is closed on which the rest of a request does not come."""
 FAR = 10_000_000
 """Beyond the ids of all requests of a session."""
 SLOWER = 10
@@ -372,10 +375,17 @@ class Partner:
         self._fresh = False
         start, known = session.position, len(self.bench.ledger.findings)
         began = time.monotonic()
-        calls = session.raw(example.written(session.new_id()), illegal=example.illegal)
-        sent = next(iter(session.since(start)))
-        reply = Reply(sent, calls[0] if calls else None, session=session)
-        over = session.await_exchange(sent.exchange, patience)
+        identifier = session.new_id()
+        data = example.written(identifier)
+        if example.inner:
+            sent, call = written_out(session, data, example.message(identifier), illegal=example.illegal)
+        else:
+            call = next(iter(session.raw(data, illegal=example.illegal)), None)
+            sent = next(iter(session.since(start)))
+        reply = Reply(sent, call, session=session)
+        over = session.await_exchange(sent.exchange, CUT if example.cut else patience)
+        if not over and example.inner:
+            session.transport.break_off(sent.exchange or 0)
         sentinel = session.hear_out()
         if over and sentinel is not None and sentinel.answers:
             self.slowest = max(self.slowest, time.monotonic() - began)

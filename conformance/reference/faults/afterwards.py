@@ -1,0 +1,131 @@
+"""Faults in what comes after something else: after a refusal, after another subscription."""
+
+from __future__ import annotations
+
+from conformance.reference.call import Call
+from conformance.reference.fault import Fault, around, instead
+from conformance.reference.wire import INTERNAL_ERROR, INVALID_REQUEST, Message, RpcError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conformance.reference.fault import Apply, Proceed
+
+OLD = {"until": "2025-11-25"}
+
+
+def _after(refused: Callable[[Call], bool], method: str, then: Callable[[Call, Proceed], Message | None]) -> Apply:
+    """Serve `method` by `then` once a request that `refused` tells was refused, to whichever client."""
+    upset: list[Call] = []
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        if call.method == method and upset:
+            return then(call, proceed)
+        try:
+            return proceed(call)
+        except RpcError:
+            if refused(call):
+                upset.append(call)
+            raise
+
+    return around(serve)
+
+
+def _of(method: str) -> Callable[[Call], bool]:
+    return lambda call: call.method == method
+
+
+def _unready(call: Call, proceed: Proceed) -> Message | None:
+    raise RpcError(INVALID_REQUEST, "Invalid request: initialize comes first")
+
+
+def _broken(call: Call, proceed: Proceed) -> Message | None:
+    raise RpcError(INTERNAL_ERROR, "Internal error: the transaction was rolled back")
+
+
+def _emptied(member: str) -> Callable[[Call, Proceed], Message | None]:
+    def run(call: Call, proceed: Proceed) -> Message | None:
+        result = proceed(call)
+        if result is not None:
+            result[member] = []
+            result.pop("nextCursor", None)
+        return result
+
+    return run
+
+
+def _one_subscription(call: Call, proceed: Proceed) -> Message | None:
+    known = call.peer.__dict__.setdefault("known_uris", set())
+    known.add(call.params["uri"])
+    if len(known) > 1:
+        raise RpcError(INTERNAL_ERROR, "Internal error: there is a subscription already")
+    return proceed(call)
+
+
+def _once(call: Call, proceed: Proceed) -> Message | None:
+    known = call.peer.__dict__.setdefault("known_uris", set())
+    if call.params["uri"] in known:
+        raise RpcError(INTERNAL_ERROR, "Internal error: subscribed before")
+    known.add(call.params["uri"])
+    return proceed(call)
+
+
+FAULTS = (
+    Fault(
+        "tools-unready-after-refusal",
+        "tools/methods-available",
+        "after a refused tools/call the list of tools is refused as before initialize",
+        _after(_of("tools/call"), "tools/list", _unready),
+    ),
+    Fault(
+        "tools-empty-after-refusal",
+        "tools/methods-available",
+        "after a refused tools/call the list of tools is empty",
+        _after(_of("tools/call"), "tools/list", _emptied("tools")),
+    ),
+    Fault(
+        "tools-fail-after-unknown-method",
+        "tools/methods-available",
+        "after an unknown method the list of tools fails",
+        _after(lambda call: call.method.startswith("mcp-conform/"), "tools/list", _broken),
+    ),
+    Fault(
+        "resources-fail-after-refusal",
+        "resources/methods-available",
+        "after a refused resources/read the list of resources fails",
+        _after(_of("resources/read"), "resources/list", _broken),
+    ),
+    Fault(
+        "resources-empty-after-refusal",
+        "resources/methods-available",
+        "after a refused resources/read the list of resources is empty",
+        _after(_of("resources/read"), "resources/list", _emptied("resources")),
+    ),
+    Fault(
+        "prompts-fail-after-refusal",
+        "prompts/methods-available",
+        "after a refused prompts/get the list of prompts fails",
+        _after(_of("prompts/get"), "prompts/list", _broken),
+    ),
+    Fault(
+        "prompts-empty-after-refusal",
+        "prompts/methods-available",
+        "after a refused prompts/get the list of prompts is empty",
+        _after(_of("prompts/get"), "prompts/list", _emptied("prompts")),
+    ),
+    Fault(
+        "subscribe-second-refused",
+        "resources/subscribe-answered",
+        "a client may subscribe to one resource only",
+        instead("resources/subscribe", _one_subscription),
+        **OLD,
+    ),
+    Fault(
+        "subscribe-again-refused",
+        "resources/subscribe-answered",
+        "a resource that was left cannot be subscribed to again",
+        instead("resources/subscribe", _once),
+        **OLD,
+    ),
+)
