@@ -14,6 +14,7 @@ from conformance.checks.fuzz.example import DIED, MARK, WIDE_MARK, Breach, Examp
 from conformance.checks.fuzz.http_values import (
     ACCEPTS,
     BOTH,
+    CAPITALS,
     CHUNKS,
     FIELDS,
     FLOODS,
@@ -40,6 +41,7 @@ ONCE = "jsonrpc/every-request-answered-once"
 ANSWERED = "transport-http/request-answered-as-json-or-sse"
 VERSION = "http-headers/invalid-version-header-400"
 METHOD = "http-headers/method-header-mismatch-refused"
+SPELT = "capitals in a media type"
 Built = tuple[bytes, str]
 """A request and what is special about it."""
 Build = Callable[[Choices], Built]
@@ -50,7 +52,7 @@ class HttpRequests:
 
     name: ClassVar[str] = "http-requests"
     requirements: ClassVar[tuple[str, ...]] = (ONCE, ANSWERED, VERSION, METHOD)
-    share = 1.5
+    share = 2.0
 
     def __init__(self, bench: Bench) -> None:
         session = bench.session
@@ -72,6 +74,7 @@ class HttpRequests:
             ("chunked body", self._chunked),
             ("spelling of Accept", self._header(b"Accept", ACCEPTS)),
             ("spelling of Content-Type", self._header(b"Content-Type", TYPES)),
+            (SPELT, self._capitals),
             ("unknown header", self._unknown),
             ("case of a header's name", self._renamed(names)),
             ("space around a value", self._spaced),
@@ -151,7 +154,7 @@ class HttpRequests:
             "a response with the result",
             f"HTTP status {reply.status}" + (f", error {reply.code}" if reply.answers else ""),
             _proof(reply),
-            Severity.WARNING,
+            Severity.ADVICE if example.kind == SPELT else Severity.WARNING,
         )
 
     def _contradicting(self, example: Example, reply: Reply) -> Breach | str:
@@ -195,6 +198,10 @@ class HttpRequests:
         parts = [self._body] if not any(WIDE_MARK in part for part in parts) else parts
         body = b"".join(written % len(part) + part + b"\r\n" for part in parts) + b"0\r\n\r\n"
         return self._request(b"Transfer-Encoding: chunked", body=body), f"a body in {len(parts)} chunks"
+
+    def _capitals(self, choices: Choices) -> Built:
+        header = one_of(choices, CAPITALS)
+        return self._request(header), header.decode()
 
     def _unknown(self, choices: Choices) -> Built:
         given = [one_of(choices, UNKNOWN) for _ in range(1 + choices.below(5))]
