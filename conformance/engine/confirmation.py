@@ -112,6 +112,10 @@ class Confirmation:
         # What is outside of the cases goes first: a survey and the end of a session take longest.
         return [((), outside)] * bool(outside) + parts + [(light, ())] * bool(light)
 
+    def _found_in(self, state: State, cases: Sequence[Case]) -> list[Finding]:
+        names = {case.id for case in cases}
+        return [finding for ledger in state.ledgers for finding in ledger.findings if finding.case in names]
+
     def _weighs(self, state: State, finding: Finding) -> bool:
         requirement, revision = self.requirements[finding.requirement], state.revision.date
         return revision in requirement.bases and (
@@ -133,7 +137,9 @@ class Confirmation:
 
         def job() -> None:
             stage = self._opened(state, outside) if outside or self.together else None
-            ledger = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
+            light = not outside and not any(self._weighs(state, each) for each in self._found_in(state, cases))
+            workshop = replace(self.workshop, sparing=light and not self.together)
+            ledger = workshop.play(state, cases, _tell_nobody, stage, keep=False)
             for case in (*(case.id for case in cases), *outside):
                 found = [finding for finding in ledger.findings if finding.case in (case, *SESSION_CASES)]
                 with state.lock:

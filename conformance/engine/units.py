@@ -40,7 +40,8 @@ class State:
     `ledgers` are those of all units, finished or not. `startup` is how long the first answer took, in seconds.
     `lost` are the reasons why sessions were ended by the server, `in_vain` counts the cases in a row that were ended so
     twice. `gone` is why nothing can be tested any more: too many of those, or a server that we did not start is away.
-    `planned` are its cases in the order in which they are played. `locked` means that the server asks for
+    `planned` are its cases in the order in which they are played. `slow_tools` took so long in some session that they
+    are not worth another call where nothing weighty depends on it. `locked` means that the server asks for
     authorization, so that only that can be tested, in a revision that it may not speak.
     """
 
@@ -59,6 +60,7 @@ class State:
     lost: list[str] = field(default_factory=list)
     gone: str = ""
     planned: tuple[str, ...] = ()
+    slow_tools: set[str] = field(default_factory=set)
     in_vain: int = 0
     locked: bool = False
     main: Stage | None = None
@@ -71,13 +73,17 @@ Report = Callable[[str, str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What units need to be played: connections, checks, the rules for clients that the user named, and time."""
+    """What units need to be played: connections, checks, the rules for clients that the user named, and time.
+
+    `sparing` means that tools which are known to take long are left out.
+    """
 
     connections: Connections
     invariants: tuple[type[Invariant], ...]
     probes: Mapping[str, Probe]
     rules: tuple[Rule, ...] = ()
     time_limit: TimeLimit = field(default_factory=TimeLimit)
+    sparing: bool = False
 
     def stage(
         self,
@@ -208,6 +214,7 @@ class _Unit:
             if case.isolation == "shared":
                 stage.session.hear_out()
             stage.session.judge()
+            self.state.slow_tools |= stage.session.slow_tools
         except Unread as reason:
             for requirement in case.requirements:
                 self.ledger.inconclusive(requirement, str(reason))
@@ -262,6 +269,8 @@ class _Unit:
         own = case.isolation == "process" or case.harmful or (case.shares and bool(case.client))
         stage = self.workshop.stage(self.state.revision, case.client, self.ledger, own)
         self.stage = stage
+        if self.workshop.sparing:
+            stage.session.slow_tools |= self.state.slow_tools
         self.ledger.sessions.append([])
         if case.open:
             stage.open()
