@@ -12,7 +12,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import psutil
@@ -111,6 +111,8 @@ class ServerProcess:
         self._tail = bytearray()
         self._lock = threading.Lock()
         self._gone = threading.Event()
+        self._drained = threading.Event()
+        self._drained.set()
         self._watchers: list[Callable[[str], None]] = []
         self.gone_at = 0.0
         try:
@@ -161,6 +163,15 @@ class ServerProcess:
             self._drain.join(0.5)
         with self._lock:
             return bytes(self._tail[-STDERR_TAIL:]).decode("utf-8", "replace")
+
+    @contextlib.contextmanager
+    def stderr_unread(self) -> Iterator[None]:
+        """Leave what is written to stderr in the pipe meanwhile, but for a first part that may be on its way."""
+        self._drained.clear()
+        try:
+            yield
+        finally:
+            self._drained.set()
 
     def fate(self) -> str:
         """How it ended, for people, with the last lines of stderr; "" while it runs."""
@@ -252,6 +263,7 @@ class ServerProcess:
         assert stream is not None
         with contextlib.suppress(OSError), stream as pipe:
             while part := os.read(pipe.fileno(), 65536):
+                self._drained.wait()
                 with self._lock:
                     self._tail += part
                     if len(self._tail) > 2 * STDERR_TAIL:

@@ -11,11 +11,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 from conformance.budget import BYTES, MOST_BYTES, SMALL, kept
 from conformance.model import Limits, Target
 from conformance.target.process import ServerProcess
-from conformance.transports import Arrival, Ended, Ending
+from conformance.transports import Arrival, Ended, Ending, Transport
 
 MAX_LINE = MOST_BYTES
 CHUNK = 64 * 1024
@@ -30,6 +31,12 @@ STEP = 1024 * 1024
 """Bytes for which a long line reserves room at a time."""
 SETTLE = 0.5
 """Seconds without output after which what still holds the stdout of a dead server counts as silent."""
+
+
+def stderr_unread(transport: Transport) -> AbstractContextManager[None]:
+    """Leave what a target on stdio writes to stderr in its pipe meanwhile, as a client does that ignores it."""
+    process = transport.process if isinstance(transport, StdioTransport) else None
+    return process.stderr_unread() if process is not None else nullcontext()
 
 
 class StdioTransport:
@@ -147,6 +154,11 @@ class StdioTransport:
     def unfinished(self) -> bytes:
         """The line that the server has begun."""
         return self._lines.rest()
+
+    @property
+    def process(self) -> ServerProcess | None:
+        """The process, once it is started."""
+        return self._process
 
     def stderr(self) -> str:
         """The tail of stderr."""

@@ -156,6 +156,7 @@ TABLE = {
     "transport-http.stream-end": "transport_http.stream_end",
     "transport-sse.origins": "origins.origins_apart",
     "transport-stdio.chunks": "transport_stdio.chunks",
+    "transport-stdio.unread-stderr": "transport_stdio.unread_stderr",
     "versioning.initialize": "versioning.initialize",
     "versioning.negotiation": "versioning.negotiation",
 }
@@ -168,6 +169,7 @@ ILLEGAL = {
     "transport-http.origins",
     "transport-http.sessions",
     "transport-stdio.chunks",
+    "transport-stdio.unread-stderr",
 }
 """Those that send what is wrong on purpose."""
 

@@ -8,9 +8,15 @@ from conformance.checks.probes import Bench, Observation
 from conformance.model import Json
 from conformance.session.messages import Unavailable
 from conformance.session.session import Call, Session, encode
+from conformance.transports.stdio import stderr_unread
 
 PIECES = 6
 CRLF = "a line that ends in CR LF"
+VOLLEYS = 5
+VOLLEY = 20
+"""So many requests, for each of which a server may write lines, of which a pipe holds 64 KiB."""
+UNREAD = 3.0
+"""Seconds that an answer is waited for while stderr is not read."""
 EMPTY = "a message after an empty line"
 
 
@@ -44,6 +50,31 @@ def chunks(bench: Bench) -> Iterator[Observation]:
         session.raw(b"")
         sixth = _request(session)
         yield _observed(EMPTY, _written(session, [sixth], [encode(sixth) + b"\n"]))
+
+
+def unread_stderr(bench: Bench) -> Iterator[Observation]:
+    """Whether a server that finds nobody to read its stderr goes on answering: some write to it for each request."""
+    session = bench.session
+    calls: list[Call] = []
+    with stderr_unread(session.transport):
+        for _ in range(VOLLEYS):
+            calls = [session.send(*session.sentinel()) for _ in range(VOLLEY)]
+            calls.append(session.send("mcp-conform/no-such-method", illegal=True))
+            for call in calls:
+                call.excused = True
+            _await(session, calls)
+            if not (session.alive and all(call.answers for call in calls)):
+                break
+    waiting = [call for call in calls if not call.answers]
+    _await(session, waiting)
+    told = bool(waiting) and all(call.answers for call in waiting)
+    proof = waiting[0].proof if waiting else ()
+    came = f"nothing for {UNREAD:g} s, and the answer once stderr was read"
+    yield Observation({"answered": not waiting, "answered-then": told}, frames=proof, actual=came)
+
+
+def _await(session: Session, calls: list[Call]) -> None:
+    session.listen(min(session.limits.answer, UNREAD), until=lambda: all(call.done for call in calls))
 
 
 def _request(session: Session) -> dict[str, Json]:

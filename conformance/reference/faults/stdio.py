@@ -9,8 +9,8 @@ import time
 from collections import deque
 
 from conformance.reference.call import Call
-from conformance.reference.fault import Fault, die, on_response, sending, setting, several
-from conformance.reference.wire import INTERNAL_ERROR, Message, RpcError, encode
+from conformance.reference.fault import Fault, around, die, on_response, sending, setting, several
+from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message, RpcError, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from conformance.reference.call import Channel
-    from conformance.reference.fault import Apply
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 ONCE = "jsonrpc/every-request-answered-once"
@@ -49,6 +49,16 @@ def _more_than(number: int, method: str, then: Callable[[], Any]) -> Apply:
         return message
 
     return on_response((method,), change)
+
+
+def _logged(call: Call, proceed: Proceed) -> Message | None:
+    os.write(2, b"DEBUG " + b"." * 20_000 + b"\n")
+    return proceed(call)
+
+
+def _traced(message: Message, call: Call | None) -> None:
+    if "error" in message and message["error"]["code"] == METHOD_NOT_FOUND:
+        os.write(2, b"Traceback " + b"." * 100_000 + b"\n")
 
 
 def _pretty(message: Message, call: Call) -> Any:
@@ -155,6 +165,20 @@ def _uncancellable() -> Apply:
 
 
 FAULTS = (
+    Fault(
+        "blocks-on-stderr",
+        ONCE,
+        "each request is written to stderr with 20 kB of what was going on",
+        around(_logged),
+        **STDIO,
+    ),
+    Fault(
+        "blocks-on-traceback",
+        ONCE,
+        "unknown methods are written to stderr with 100 kB of what was going on",
+        sending(_traced),
+        **STDIO,
+    ),
     Fault(
         "calls-dropped-above-eight",
         ONCE,
