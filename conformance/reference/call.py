@@ -44,6 +44,10 @@ if TYPE_CHECKING:
         task: str
         background: bool
 
+        def goes_on(self, given: dict[str, Any]) -> bool: ...
+
+        def prepare(self, call: Call) -> None: ...
+
         def described(self) -> Message: ...
 
     class Prompt(Protocol):

@@ -127,7 +127,8 @@ def _contact(call: Call, given: Arguments) -> Message:
 # Tools that ask the client.
 
 
-def _form(message: str, required: tuple[str, ...] = (), **properties: Message) -> Message:
+def form(message: str, required: tuple[str, ...] = (), **properties: Message) -> Message:
+    """A request for a form with these fields."""
     schema: Message = {"type": "object", "properties": properties}
     if required:
         schema["required"] = list(required)
@@ -149,7 +150,7 @@ _LEGACY: Message = {
     "enum": ["opt1", "opt2", "opt3"],
     "enumNames": ["Option 1", "Option 2", "Option 3"],
 }
-_DEFAULTS = _form(
+_DEFAULTS = form(
     "Please review these values.",
     name={"type": "string", "default": "John Doe"},
     age={"type": "integer", "default": 30},
@@ -157,7 +158,7 @@ _DEFAULTS = _form(
     status={"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
     verified={"type": "boolean", "default": True},
 )
-_ENUMS = _form(
+_ENUMS = form(
     "Please choose.",
     untitledSingle={"type": "string", "enum": _OPTIONS},
     titledSingle={"type": "string", "oneOf": _titled(3)},
@@ -165,9 +166,9 @@ _ENUMS = _form(
     untitledMulti={"type": "array", "items": {"type": "string", "enum": _OPTIONS}},
     titledMulti={"type": "array", "items": {"anyOf": _titled(3)}},
 )
-_NAME = _form("What is your name?", ("name",), name=STRING)
-_COLOUR = _form("What is your favourite colour?", ("color",), color=STRING)
-_CONFIRM = _form("Please confirm", ("ok",), ok={"type": "boolean"})
+_NAME = form("What is your name?", ("name",), name=STRING)
+_COLOUR = form("What is your favourite colour?", ("color",), color=STRING)
+_CONFIRM = form("Please confirm", ("ok",), ok={"type": "boolean"})
 _CAPITAL = _sampling("What is the capital of France?")
 _ROOTS: Message = {"method": "roots/list", "params": {}}
 
@@ -217,7 +218,7 @@ def _sample(call: Call, given: Arguments) -> Message:
 
 def _elicit(call: Call, given: Arguments) -> Message:
     described = {name: {"type": "string", "description": f"Your {name}"} for name in ("username", "email")}
-    return _asks({"user": _form(given["message"], ("username", "email"), **described)})(call, given)
+    return _asks({"user": form(given["message"], ("username", "email"), **described)})(call, given)
 
 
 _QUIET: dict[str, Run] = {
@@ -289,7 +290,7 @@ class AskingPrompt(Prompt):
     def messages(self, call: Call, given: dict[str, str]) -> list[Message]:
         if call.revision < "2026-07-28":
             return self.fill(given)
-        request = _form("What context should the prompt have?", ("context",), context=STRING)
+        request = form("What context should the prompt have?", ("context",), context=STRING)
         return [user(text(_told(request, call.ask("user_context", **request))))]
 
 
@@ -325,7 +326,9 @@ PROMPTS = (
 
 def install(server: Server) -> None:
     """Add the fixtures to what `server` offers, and give every list on one page, because the suite reads only one."""
-    server.tools |= {tool.name: tool for tool in TOOLS}
+    from conformance.reference import task_fixtures
+
+    server.tools |= {tool.name: tool for tool in (*TOOLS, *task_fixtures.TOOLS)}
     server.resources |= {resource.uri: resource for resource in RESOURCES}
     server.templates[TEMPLATE.uri_template] = TEMPLATE
     server.prompts |= {prompt.name: prompt for prompt in PROMPTS}

@@ -201,7 +201,8 @@ def call_tool(call: Call) -> Message:
 
 def _decided(call: Call, tool: Tool) -> Message:
     """The result of a tool that becomes a task, if the client takes that."""
-    if task_extension.declared(call):
+    if task_extension.declared(call) and tool.goes_on(call.params.get("arguments", {})):
+        tool.prepare(call)
         return call.server.create_work(call, tool)
     if tool.task == "required":
         raise task_extension.lacking(call)

@@ -51,6 +51,13 @@ class Tool:
         self.task = support
         return self.in_background()
 
+    def goes_on(self, given: dict[str, Any]) -> bool:
+        """Whether a call with these arguments becomes a task where that is the server's to decide."""
+        return self.background
+
+    def prepare(self, call: Call) -> None:
+        """What is done before a call becomes such a task: nothing."""
+
     def in_background(self) -> Tool:
         """This tool, whose calls become tasks where that is the server's to decide."""
         self.background = True
