@@ -65,6 +65,11 @@ def test_the_correct_server_has_no_finding_in_any_revision(tmp_path: Path) -> No
     assert len(said.report["runs"]) == 4
 
 
+def test_a_server_is_not_blamed_for_arguments_of_ours_that_it_puts_into_its_contents(tmp_path: Path) -> None:
+    said = run(tmp_path, "embeds", "--fuzz", "60", "--revision", "newest")
+    assert (said.status, said.grave) == (0, {}), said.printed
+
+
 # -- spoken is what the server says it speaks
 
 

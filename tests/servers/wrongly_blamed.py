@@ -136,6 +136,47 @@ class LargeText(Server):
         return super().answer(message)
 
 
+class Embeds(LargeText):
+    """Puts what it is called with into contents of every kind, whatever that is."""
+
+    text = "text"
+    arguments = ("uri", "data", "type")
+
+    def greeting(self, params: Message) -> Message:
+        """Prompts too."""
+        result = super().greeting(params)
+        result["capabilities"]["prompts"] = {}
+        return result
+
+    def answer(self, message: Message) -> Message:
+        """A prompt and a tool with the same arguments, all of them required."""
+        method, params = message["method"], message.get("params", {})
+        given = params.get("arguments", {})
+        known = params.get("name") == "embed" and isinstance(given, dict) and set(given) == set(self.arguments)
+        if method == "tools/list" and "cursor" not in params:
+            text = {"type": "string"}
+            schema = {**EMPTY, "properties": dict.fromkeys(self.arguments, text), "required": [*self.arguments]}
+            return {"result": {"tools": [{**TOOL, "name": "embed", "inputSchema": schema}]}}
+        if method == "prompts/list" and "cursor" not in params:
+            needed = [{"name": name, "required": True} for name in self.arguments]
+            return {"result": {"prompts": [{"name": "embed", "arguments": needed}]}}
+        if method in ("tools/call", "prompts/get"):
+            if method == "tools/call" and params.get("name") == "embed" and isinstance(given, dict):
+                if not known or not all(isinstance(each, str) for each in given.values()):
+                    return {"result": {"content": [{"type": "text", "text": "Wrong arguments"}], "isError": True}}
+            elif not known:
+                return {"error": {"code": -32602, "message": "Unknown, or wrong arguments"}}
+            blocks: list[Message] = [
+                {"type": "resource", "resource": {"uri": given["uri"], "mimeType": "text/plain", "text": "x"}},
+                {"type": "resource", "resource": {"uri": "test://a", "mimeType": "a/b", "blob": given["data"]}},
+                {"type": "image", "data": given["data"], "mimeType": given["type"]},
+            ]
+            if method == "tools/call":
+                return {"result": {"content": blocks}}
+            return {"result": {"messages": [{"role": "user", "content": block} for block in blocks]}}
+        return super().answer(message)
+
+
 class InitializeFails(Server):
     """initialize is an error."""
 
@@ -406,6 +447,7 @@ class SilentOnceOpen(Server):
 
 
 MODES = {
+    "embeds": Embeds,
     "silent-once-open": SilentOnceOpen,
     "correct": Server,
     "large-text": LargeText,
