@@ -162,6 +162,15 @@ def test_what_a_run_waits_in_vain_is_bounded_whatever_goes_unanswered() -> None:
     assert patience.hurried(10.0, stuck=False) == 10.0
 
 
+def test_a_run_in_more_revisions_than_usual_has_more_time_for_slow_answers() -> None:
+    patience = Patience()
+    patience.revisions = 4
+    patience.waited(0.0, 59.0, 10.0, answered=True, patient=True)
+    assert patience.over == ""
+    patience.waited(60.0, 62.0, 10.0, answered=True, patient=True)
+    assert "waiting for answers took 61 s" in patience.over
+
+
 def test_a_run_of_nothing_but_slow_answers_is_over_at_some_time_and_says_why() -> None:
     patience = Patience()
     patience.waited(0.0, 20.0, 10.0, answered=True, patient=True)

@@ -315,6 +315,7 @@ class Runner:
     def _test(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
         todo: list[Callable[[], object]] = []
         total = 0
+        self._connections.patience.revisions = len(self._states)
         for state in self._states:
             if state.locked:
                 todo += [self._job(state, unit, None) for unit in plan_locked(self.selection.cases, state)]

@@ -11,7 +11,7 @@ from conformance.reference.asking import gracefully
 from conformance.reference.prompts import PNG, WAV, Prompt, argument, user
 from conformance.reference.resources import Resource, Template
 from conformance.reference.schema import problem
-from conformance.reference.shape import text
+from conformance.reference.shape import form, text
 from conformance.reference.tool import Tool, answer, arguments, failure
 
 TYPE_CHECKING = False
@@ -125,14 +125,6 @@ def _contact(call: Call, given: Arguments) -> Message:
 
 
 # Tools that ask the client.
-
-
-def form(message: str, required: tuple[str, ...] = (), **properties: Message) -> Message:
-    """A request for a form with these fields."""
-    schema: Message = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = list(required)
-    return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
 
 
 def _sampling(words: str) -> Message:

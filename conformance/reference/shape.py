@@ -131,6 +131,14 @@ def result(method: str, value: Message, revision: str) -> Message:
     return change(value, revision) if change and not value.get("resultType") else value
 
 
+def form(message: str, required: tuple[str, ...] = (), **properties: Message) -> Message:
+    """A request for a form with these fields."""
+    schema: Message = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = list(required)
+    return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
+
+
 def text(words: str) -> dict[str, Any]:
     """A text block."""
     return {"type": "text", "text": words}

@@ -6,7 +6,7 @@ The names, and what each is for, are the suite's; the server offers them only wh
 from __future__ import annotations
 
 from conformance.reference.asking import gracefully
-from conformance.reference.fixtures import form
+from conformance.reference.shape import form
 from conformance.reference.tool import Tool, answer, arguments, failure
 from conformance.reference.wire import INTERNAL_ERROR, RpcError
 

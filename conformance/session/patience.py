@@ -27,6 +27,8 @@ NOTABLE = 0.4
 MOST, MOST_ANSWERS = 30.0, 3
 """A run spends so many seconds in waiting for silence and slow answers before the rest of it is left out, or so many
 times as long as there is for one answer, if that is more."""
+USUAL, EACH = 2, 0.5
+"""Revisions that a run has by itself, and the part of that time that each further one adds."""
 SPOILT = 0.7
 """This part of it, once no silence is waited for in full: what is left tells little."""
 FLOOD = 100_000
@@ -65,13 +67,14 @@ class Patience:
     """Learns what goes unanswered while the target answers other requests, and how long it usually takes.
 
     That a request went unanswered counts once something that was asked later has been answered. From any thread.
-    `slowest` is how many seconds the slowest answer took so far.
+    `slowest` is how many seconds the slowest answer took so far, `revisions` in how many the target is tested.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._missed: Counter[str] = Counter()
         self.slowest = 0.0
+        self.revisions = 1
         self._chances = CHANCES
         self._strays = 0
         self._deaf = 0
@@ -121,6 +124,7 @@ class Patience:
             if patient and not answered:
                 self._in_vain.add(began, ended)
             most = max(MOST, MOST_ANSWERS * full) * (SPOILT if self._vainly(full) else 1)
+            most *= 1 + EACH * max(0, self.revisions - USUAL)
             if self._waited.seconds > most and not self._over:
                 vain = self._in_vain.seconds
                 self._over = f"waiting for answers took {self._waited.seconds:.0f} s"
