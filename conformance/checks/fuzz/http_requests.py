@@ -146,13 +146,14 @@ class HttpRequests:
     def _due(self, example: Example, reply: Reply) -> Breach | str:
         if reply.succeeded:
             return ONCE
-        if reply.status in (None, 401, 403, 411, 429) or (reply.status or 0) >= 502:
+        if reply.status in (401, 403, 411, 429) or (reply.status or 0) >= 502:
             return ""  # who asks for a length, or has too much to do, or lets nobody in, says so
+        came = f"HTTP status {reply.status}" if reply.status is not None else "no answer"
         return Breach(
             ONCE,
             f"a request is refused for how its HTTP is written ({example.kind})",
             "a response with the result",
-            f"HTTP status {reply.status}" + (f", error {reply.code}" if reply.answers else ""),
+            came + (f", error {reply.code}" if reply.answers else ""),
             _proof(reply),
             Severity.ADVICE if example.kind == SPELT else Severity.WARNING,
         )

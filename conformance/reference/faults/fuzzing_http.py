@@ -123,6 +123,10 @@ def _options(handler: Any, proceed: Any = None) -> None:
     handler.answer(204, b"", {})
 
 
+def _hung_up(handler: Any, proceed: Any = None) -> None:
+    handler.close_connection = True
+
+
 def _failed(handler: Any, proceed: Any = None) -> None:
     handler.answer(500, b"", {})
 
@@ -178,6 +182,13 @@ _ROWS: tuple[Row, ...] = (
         ONCE,
         "requests with a cookie are refused",
         _if_header("Cookie", bool, _refuse(400)),
+        BOTH,
+    ),
+    (
+        "http-hangs-up-on-languages",
+        ONCE,
+        "connections whose requests have Accept-Language are closed without an answer",
+        _if_header("Accept-Language", bool, _hung_up),
         BOTH,
     ),
     (
