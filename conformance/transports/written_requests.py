@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import socket
-import ssl
 from collections.abc import Iterator, Mapping
-from http.client import HTTPResponse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,6 +50,8 @@ def method_of(written: bytes) -> str:
 
 def connected(url: URL, seconds: float) -> socket.socket:
     """A connection to the server of the URL. Raises OSError."""
+    import ssl
+
     port = url.port or (443 if url.scheme == "https" else 80)
     plain = socket.create_connection((url.host, port), seconds)
     plain.settimeout(None)
@@ -63,6 +63,8 @@ class WrittenAnswer:
     """The answer on a connection. Raises http.client.HTTPException for what is no answer of HTTP, and OSError."""
 
     def __init__(self, connection: socket.socket, method: str) -> None:
+        from http.client import HTTPResponse
+
         import httpx2
 
         self._answer = HTTPResponse(connection, method=method)
