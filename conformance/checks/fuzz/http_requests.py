@@ -13,6 +13,7 @@ from conformance.checks.fuzz.choices import Choices, one_of
 from conformance.checks.fuzz.example import DIED, MARK, WIDE_MARK, Breach, Example, Reply
 from conformance.checks.fuzz.http_values import (
     ACCEPTS,
+    BAD_LINES,
     BOTH,
     CAPITALS,
     CHUNKS,
@@ -23,6 +24,7 @@ from conformance.checks.fuzz.http_values import (
     METHODS,
     NAMES,
     NO_VERSIONS,
+    OTHER_LENGTHS,
     PATHS,
     TYPES,
     UNKNOWN,
@@ -248,19 +250,7 @@ class HttpRequests:
         return self._request(name + b": " + value), f"{name.decode()}: {_shown(value)}"
 
     def _bad_line(self, choices: Choices) -> Built:
-        lines = (
-            b"X",
-            b": x",
-            b"X Y: z",
-            b" X: folded",
-            b"X\x00: y",
-            b"\xff: x",
-            b"X : y",
-            b"X: a\nY: b",
-            b"=",
-            b"\x00",
-        )
-        line = one_of(choices, lines)
+        line = one_of(choices, BAD_LINES)
         return self._request(line), f"the header line {_shown(line)}"
 
     def _flood(self, choices: Choices) -> Built:
@@ -269,14 +259,7 @@ class HttpRequests:
 
     def _two_lengths(self, choices: Choices) -> Built:
         own = b"Content-Length: %d" % len(self._body)
-        others = (
-            b"Content-Length: 1",
-            b"Transfer-Encoding: chunked",
-            b"Transfer-Encoding: x",
-            b"Content-Length: x",
-            own,
-        )
-        other = one_of(choices, others)
+        other = one_of(choices, (*OTHER_LENGTHS, own))
         pair = (own, other) if choices.below(2) else (other, own)
         return self._request(*pair), f"{pair[0].decode()} and {pair[1].decode()}"
 
