@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from conformance.model import Frame
 from conformance.session.messages import How, parse
 from conformance.session.session import Call, Session
+from conformance.transports import event_stream
+from conformance.transports.event_stream import STREAM as STREAM
 from conformance.transports.written_requests import APART, WHOLE, completed
-
-STREAM = "text/event-stream"
-
 
 RESUME = "resume"
 """The channel of a GET that asks for the rest of a stream."""
@@ -56,12 +55,12 @@ def over(session: Session, sent: Frame) -> bool:
 
 def is_stream(head: Frame) -> bool:
     """Whether an answer is a stream of events."""
-    return media_type(head) == STREAM
+    return event_stream.is_stream(head.headers)
 
 
 def media_type(head: Frame) -> str:
     """The media type of an answer, in lower case and without parameters."""
-    return head.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return event_stream.media_type(head.headers)
 
 
 def written_out(session: Session, request: bytes, inner: bytes, *, illegal: bool) -> tuple[Frame, Call | None]:

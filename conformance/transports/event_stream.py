@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from conformance.budget import MOST_BYTES, kept
 
+STREAM = "text/event-stream"
 MAX_DATA = MOST_BYTES
 BOM = b"\xef\xbb\xbf"
 MAX_FIELD = 1000
@@ -17,7 +18,12 @@ NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 def is_stream(headers: Mapping[str, str]) -> bool:
     """Whether an answer with these headers is a stream of events."""
-    return headers.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream"
+    return media_type(headers) == STREAM
+
+
+def media_type(headers: Mapping[str, str]) -> str:
+    """The media type of an answer with these headers, in lower case and without parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 class Event(NamedTuple):

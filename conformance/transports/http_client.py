@@ -41,16 +41,21 @@ def refused(error: Exception) -> bool:
     return any(isinstance(cause, ConnectionRefusedError) for cause in causes)
 
 
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raise StartError for one that HTTP does not carry."""
+    for name, value in headers.items():
+        # Its value may be secret, and errors of the client would show it.
+        if not (HEADER.fullmatch(name) and value.isascii() and value.replace("\t", "").isprintable()):
+            raise StartError(f"the header {name!a} has characters that HTTP does not carry")
+
+
 def client_for(url: str, headers: Mapping[str, str], limits: Limits) -> tuple[URL, Client]:
     """What speaks HTTP, and the URL as that understands it. Raises StartError."""
     import ssl
 
     import httpx2
 
-    for name, value in headers.items():
-        # Its value may be secret, and errors of the client would show it.
-        if not (HEADER.fullmatch(name) and value.isascii() and value.replace("\t", "").isprintable()):
-            raise StartError(f"the header {name!a} has characters that HTTP does not carry")
+    check_headers(headers)
     try:
         parsed = httpx2.URL(url)
         encrypted = parsed.scheme == "https"

@@ -13,7 +13,7 @@ from conformance.revisions import HTTP_SSE
 from conformance.target.listening import RunningServer
 from conformance.transports import OURS, Arrival, Ended
 from conformance.transports.ended_sessions import turned_away
-from conformance.transports.event_stream import Event
+from conformance.transports.event_stream import STREAM, Event
 from conformance.transports.http import HttpTransport, Job, Over
 from conformance.transports.redirects import origin, plain
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from conformance.transports.written_requests import WrittenAnswer
 
-ACCEPT = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+ACCEPT = {"Accept": STREAM, "Cache-Control": "no-store"}
 POST = {"Content-Type": "application/json"}
 MESSAGE = ("", "message")
 """Types of events that carry messages; what has no type is a `message` (HTML, "Server-sent events")."""

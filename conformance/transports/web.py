@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.model import Json, Limits
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
-from conformance.transports.event_stream import EventStream
+from conformance.transports.event_stream import STREAM, EventStream, media_type
 from conformance.transports.http_client import client_for, shut
 from conformance.transports.redirects import LEADING, onward, origin
 
@@ -46,7 +46,7 @@ class Page:
     @property
     def type(self) -> str:
         """The media type, in lower case and without parameters."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return media_type(self.headers)
 
 
 class Web:
@@ -146,7 +146,7 @@ class Web:
             ) as response:
                 known = kept_headers(response)
                 page = Page(method, str(where), response.status_code, known)
-                if page.type == "text/event-stream":
+                if page.type == STREAM:
                     data = _event(response, until) if until is not None else b""
                 else:
                     data = _body(response)

@@ -13,10 +13,9 @@ from conformance.budget import MOST_BYTES, kept
 from conformance.model import Limits
 from conformance.revisions import WEBSOCKET
 from conformance.target.listening import RunningServer, is_loopback, reach
-from conformance.target.process import StartError
 from conformance.transports import OURS, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
-from conformance.transports.http_client import HEADER, shut
+from conformance.transports.http_client import check_headers, shut
 from conformance.transports.stdio import EACH, MAX_QUEUED
 
 if TYPE_CHECKING:
@@ -61,10 +60,7 @@ class WebSocketTransport(AtUrl):
 
     def start(self) -> None:
         """Check that somebody listens, and connect meanwhile. Raises StartError."""
-        for name, value in self._headers.items():
-            # Its value may be secret, and errors of the client would show it.
-            if not (HEADER.fullmatch(name) and value.isascii() and value.replace("\t", "").isprintable()):
-                raise StartError(f"the header {name!a} has characters that HTTP does not carry")
+        check_headers(self._headers)
         self.began = time.monotonic()
         if self.server is None:
             reach(self.url)

@@ -14,6 +14,7 @@ from conformance.checks.probes.visits import SESSION, Visit, Visitor, bearer
 from conformance.model import AUTHORIZATION, OTHER_TOKENS, Json, elements
 from conformance.session.challenges import challenges
 from conformance.session.eras.handshake import Handshake
+from conformance.session.exchanges import STREAM
 from conformance.session.messages import Unavailable
 from conformance.session.session import Session
 
@@ -217,7 +218,7 @@ def requests(bench: Bench) -> Iterator[Observation]:
     yield Observation(facts, None, visit.proof, visit.told)
     if handshake and guards_all(seen):
         visit = visitor.bare("GET")
-        served = visit.status == 200 and visit.page.type == "text/event-stream"
+        served = visit.status == 200 and visit.page.type == STREAM
         told = {"way": "for the stream of a session, by GET", "session": named, "status": visit.status}
         yield Observation({**told, "served": served}, None, visit.proof, visit.told)
     visitor.leave(own)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.transport_http import told
 from conformance.model import Frame, Json
-from conformance.session.exchanges import exchange, head_of, is_stream
+from conformance.session.exchanges import STREAM, exchange, head_of, is_stream
 from conformance.session.messages import Call
 from conformance.session.session import Session
 from conformance.target.listening import is_loopback
@@ -63,7 +63,7 @@ def origins_apart(bench: Bench) -> Iterator[Observation]:
 
 def _stream(session: Session, facts: Mapping[str, Json], way: str = "GET") -> Iterator[Observation]:
     """Whether a stream is opened for a page of that origin, if that can be told."""
-    headers = {**session.http_headers, "Accept": "text/event-stream", "Origin": str(facts["origin"])}
+    headers = {**session.http_headers, "Accept": STREAM, "Origin": str(facts["origin"])}
     sent = exchange(session, "get", headers, "other")
     head = head_of(session, sent, session.limits.answer)
     session.transport.break_off(sent.exchange or 0)

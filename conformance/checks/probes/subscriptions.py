@@ -10,6 +10,7 @@ from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, late
 from conformance.checks.probes.lists import Watch, look
 from conformance.model import Frame, Json, members
+from conformance.session.exchanges import media_type
 from conformance.session.messages import id_key
 from conformance.session.session import Call, Session
 from conformance.survey.picks import picks
@@ -179,7 +180,7 @@ def _beside(session: Session, subscriptions: list[Subscription], start: int) -> 
 def _stream(subscription: Subscription) -> Observation:
     call = subscription.call
     head = call.head
-    kind = head.headers.get("content-type", "").partition(";")[0].strip().lower() if head is not None else ""
+    kind = media_type(head) if head is not None else ""
     facts: dict[str, Json] = {"about": "stream", "type": kind, "open": not call.done}
     frames = (call.sent, *((head,) if head is not None else ()), *call.answers)
     return Observation(facts, frames=frames, actual="" if not call.done else call.lost or "a response")

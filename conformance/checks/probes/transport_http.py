@@ -8,7 +8,7 @@ from dataclasses import replace
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import avoided_tool, call_each
 from conformance.model import Frame, Json
-from conformance.session.exchanges import exchange, head_of, is_stream, media_type, over
+from conformance.session.exchanges import STREAM, exchange, head_of, is_stream, media_type, over
 from conformance.session.messages import Call, NotSpoken
 from conformance.session.session import Session
 
@@ -24,7 +24,7 @@ def methods(bench: Bench) -> Iterator[Observation]:
     session = bench.session
     stateless = session.revision.era == "stateless"
     for verb in ("get", "delete") if stateless else ("get",):
-        headers = {**session.http_headers, "Accept": "text/event-stream"}
+        headers = {**session.http_headers, "Accept": STREAM}
         if stateless:
             headers["MCP-Protocol-Version"] = session.revision.date
         sent = exchange(session, verb, headers)

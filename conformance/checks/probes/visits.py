@@ -11,6 +11,7 @@ from conformance.checks.probes.calls import avoided_tool
 from conformance.model import Frame, Json, members
 from conformance.session.challenges import Challenge, of_tokens
 from conformance.session.eras.handshake import Handshake
+from conformance.session.exchanges import STREAM
 from conformance.session.messages import Unavailable, encode, parse
 from conformance.survey.picks import picks
 from conformance.transports.web import Page, Web
@@ -98,7 +99,7 @@ class Visitor:
 
     def bare(self, verb: str, authorization: str | None = None) -> Visit:
         """A request that is no message, such as a GET, at the URL of the target."""
-        headers = {"Accept": "text/event-stream", **self.headers, **_authorized(authorization)}
+        headers = {"Accept": STREAM, **self.headers, **_authorized(authorization)}
         page = self.web.ask(verb, headers=headers)
         return Visit(verb, page, None, self._proof(verb.lower(), b"", None, page))
 
