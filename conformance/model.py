@@ -287,12 +287,32 @@ class Finding:
 FindingKind = tuple[str, str, Severity | None]
 
 
+class Excerpt(NamedTuple):
+    """Frames that belong to a case: the numbers of the first and the last in a session, and how many went each way."""
+
+    session: str
+    first: int
+    last: int
+    sent: int
+    received: int
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A case that was played: for how many seconds, and its frames."""
+
+    seconds: float
+    excerpts: tuple[Excerpt, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One requirement with its verdict in one run.
 
     `severity` is set only if the verdict is failed. `reason` says why it is not applicable, inconclusive, blocked or
-    broken. `flaky` are findings that did not show themselves twice, where that is why it is inconclusive.
+    broken. `flaky` are findings that did not show themselves twice, where that is why it is inconclusive. `known` is
+    why a failure is accepted, if the baseline has it. `shown_by` says of what passed which cases showed that, and how
+    often each.
     """
 
     requirement: Requirement
@@ -306,6 +326,20 @@ class Judged:
     reproduce: str = ""
     seconds: float = 0.0
     flaky: tuple[Finding, ...] = ()
+    known: str = ""
+    shown_by: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFailures:
+    """What came of the baseline in the file `path`.
+
+    `stale` says what is gone or no longer accepted, which fails the run; `untested` what could not be compared.
+    """
+
+    path: str
+    stale: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +379,7 @@ class Run:
     `name` is the name of the server in a client configuration, "" if there is only one server. `verdicts` begin with
     what failed, as `verdicts.in_order` has it. `left_out` says why of each tool that may
     not be called, or cannot be. `extent` is about all that holds in the revision, whatever was asked for.
+    `cases` are those that were played.
     """
 
     revision: str
@@ -358,6 +393,7 @@ class Run:
     tallies: tuple[Tally, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     extent: Extent = Extent()
+    cases: Mapping[str, Played] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +405,7 @@ class Report:
     `diagnosis` what probably is behind that, and `hint` how to mend it. `fail_on` is the least severity that fails.
     Of several servers `target` has only the `config` that they come from, and `problems` says by name which of them
     could not be tested, and why. `untried` are the revisions in which no server was tested since the user named none:
-    without a choice only the newest of each era is.
+    without a choice only the newest of each era is. `known` is set if there is a baseline.
     """
 
     target: Target
@@ -387,3 +423,4 @@ class Report:
     hint: str = ""
     untried: tuple[str, ...] = ()
     fail_on: str = "violation"
+    known: KnownFailures | None = None

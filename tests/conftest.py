@@ -1,8 +1,13 @@
-"""The order of the tests."""
+"""The order of the tests, and an environment that is the same everywhere."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+for _name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):  # of the pipeline that runs the tests: not their servers' runs
+    os.environ.pop(_name, None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -24,17 +25,29 @@ Start = Callable[..., object]
 
 
 def conform(
-    *arguments: object, cwd: Path | None = None, timeout: float = 120, env: Mapping[str, str] | None = None
+    *arguments: object,
+    cwd: Path | None = None,
+    timeout: float = 120,
+    env: Mapping[str, str] | None = None,
+    given: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `mcp-conform`, with `env` added to the environment."""
+    """Run `mcp-conform`, with `env` added to the environment and `given` on stdin."""
     command = [sys.executable, "-m", "conformance", *map(str, arguments)]
     everything = {**os.environ, **(env or {})}
-    return subprocess.run(command, cwd=cwd, env=everything, capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(
+        command, cwd=cwd, env=everything, capture_output=True, text=True, timeout=timeout, input=given
+    )
+
+
+def said(stderr: str) -> str:
+    """`stderr` without the lines that say every ten seconds how far a run has come."""
+    return re.sub(r"(?m)^mcp-conform: (starting the server|testing).* \(\d+ s\)\n", "", stderr)
 
 
 def as_a_user(module: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """One of the fronts in a process of its own."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    left_out = ("PYTEST_", "CI", "BUILD_NUMBER")  # with the last two, pytest says everything twice, in its summary too
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
 

@@ -15,8 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "conformance"
 
 LINE = [
     ["codes", "model", "revisions", "tables"],
-    ["budget", "files"],
-    ["system"],
+    ["budget", "files", "system"],
     ["validation"],
     ["catalogue"],
     ["target"],
@@ -26,8 +25,9 @@ LINE = [
     ["compatibility"],
     ["checks"],
     ["engine"],
-    ["reporters"],
+    ["bench", "reporters"],
     ["settings"],
+    ["fleet"],
     ["cli"],
     ["__main__", "pytest_plugin"],
 ]

@@ -18,7 +18,7 @@ from conformance.engine.oauth import places_of
 from conformance.engine.options import Options
 from conformance.engine.runner import Runner
 from conformance.model import OWN, Basis, Fuzzing, Report, Severity, Target, Verdict
-from conformance.reference.authorization import Guarded, Refusal, tokens
+from conformance.reference.authorization import PAST, READ, Guarded, Refusal, issue, tokens
 from conformance.reference.http import Endpoint, Handler, HttpServer
 from conformance.reference.server import Server
 from conformance.session.challenges import challenges, of_tokens
@@ -46,10 +46,14 @@ def serving(overrides: Overrides | None = None, protected: bool = True) -> Itera
         thread.join()
 
 
-def run_against(url: str, *, token: bool = True, key: str = "") -> Report:
+def run_against(
+    url: str, *, token: bool = True, key: str = "", others: dict[str, str] | None = None, registers: bool = False
+) -> Report:
     """What the suite says of the authorization of a server."""
     given = {"Authorization": f"Bearer {TOKENS[OWN]}"} if token else {}
-    target = Target((), url, headers={**given, **({"X-API-Key": key} if key else {})}, tokens=TOKENS if token else {})
+    headers = {**given, **({"X-API-Key": key} if key else {})}
+    known = {**TOKENS, **(others or {})} if token else {}
+    target = Target((), url, headers=headers, tokens=known, registers=registers)
     options = Options(revisions=REVISIONS, only=("authorization",), fuzzing=Fuzzing(examples=0))
     runner = Runner(target, options)
     for _event in runner.run():
@@ -149,6 +153,17 @@ def _as_malformed(handler: Any, text: str) -> Any:
 
 
 ROOT = "/.well-known/oauth-protected-resource"
+ELSEWHERE = "https://accounts.mcp-conform.invalid"
+COPIED: Overrides = {
+    "resource_metadata": lambda h: {"resource": h.resource(), "authorization_servers": [ELSEWHERE]},
+    "server_metadata": lambda h: {
+        "issuer": ELSEWHERE,
+        **{f"{name}_endpoint": f"{ELSEWHERE}/{name}" for name in ("authorization", "token", "registration")},
+    },
+    "documents": _as_documents(f"{ROOT}/mcp", "/.well-known/oauth-authorization-server"),
+    "endpoints": lambda h: {},
+}
+"""The metadata of another authorization server, also at the origin of the server itself."""
 SOUND: dict[str, Overrides] = {
     "only calls need a token": {"authorize": _calls_only, "check_owner": lambda handler, session: None},
     "metadata at the root": {
@@ -164,11 +179,12 @@ SOUND: dict[str, Overrides] = {
     "another authorization server": {
         "resource_metadata": lambda h: {
             "resource": h.resource(),
-            "authorization_servers": ["https://accounts.mcp-conform.invalid"],
+            "authorization_servers": [ELSEWHERE],
         },
         "documents": lambda h: {f"{ROOT}/mcp": h.resource_metadata},
         "endpoints": lambda h: {},
     },
+    "the metadata of another authorization server": COPIED,
     "metadata at another origin": {
         "metadata_url": lambda h: "https://mcp.mcp-conform.invalid/.well-known/oauth-protected-resource",
         "documents": _as_documents("/.well-known/oauth-authorization-server"),
@@ -183,6 +199,36 @@ def test_a_sound_server_may_do_it_otherwise(name: str) -> None:
         report = run_against(url)
     assert [run.revision for run in report.runs] == list(REVISIONS)
     assert failed(report) == set()
+
+
+@pytest.mark.parametrize("registers", [False, True])
+def test_who_names_another_authorization_server_is_not_judged_as_one(registers: bool) -> None:
+    with serving(COPIED) as url:
+        found = verdicts(run_against(url, registers=registers))
+    own = {name: judged for name, judged in found.items() if name.startswith("authorization/own-as-")}
+    assert len(own) == 7
+    assert all(judged == {Verdict.NOT_APPLICABLE} for judged in own.values()), own
+
+
+def _scopes_first(handler: Any, claims: Any) -> None:
+    """The scopes of a token are looked at before its expiry and its audience."""
+    granted = claims["scope"].split()
+    if handler.missing((READ,), granted):
+        raise handler.too_little((READ,), granted)
+    Guarded.check_claims(handler, claims)
+
+
+def test_a_token_that_is_refused_for_its_scope_proves_little_else() -> None:
+    others = {
+        "expired": issue("alice", "", expires=PAST),
+        "other-audience": issue("alice", "", "https://elsewhere.invalid/mcp"),
+    }
+    with serving({"check_claims": _scopes_first, "check_audience": lambda handler, claims: None}) as url:
+        report = run_against(url, others=others)
+    judged = [(each.requirement.id, each.severity) for run in report.runs for each in run.verdicts if each.findings]
+    assert set(judged) == {("authorization/invalid-token-401", Severity.WARNING)}
+    assert verdicts(report)["authorization/audience-validated"] == {Verdict.INCONCLUSIVE}
+    assert report.exit == 0
 
 
 @pytest.mark.parametrize(
@@ -211,12 +257,16 @@ def test_the_parameters_of_a_challenge_may_be_quoted_or_not() -> None:
 def test_a_token_is_in_no_report_and_in_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", TOKENS[OWN])
     monkeypatch.setenv("OLD_TOKEN", TOKENS["expired"])
-    files = [word for kind in ("json", "junit", "trace") for word in (f"--{kind}", str(tmp_path / kind))]
+    files = [word for kind in ("json", "junit", "html", "trace") for word in (f"--{kind}", str(tmp_path / kind))]
     options = ["--token-env", "MY_TOKEN", "--other-token", "expired=OLD_TOKEN", "--only", "authorization"]
     with serving({"check_expiry": lambda handler, claims: None}) as url:
         said = conform("--url", url, *options, *files)
     assert said.returncode == 1
-    written = said.stdout + said.stderr + "".join((tmp_path / kind).read_text() for kind in ("json", "junit", "trace"))
+    written = (
+        said.stdout
+        + said.stderr
+        + "".join((tmp_path / kind).read_text() for kind in ("json", "junit", "html", "trace"))
+    )
     assert "--token-env MY_TOKEN --other-token expired=OLD_TOKEN" in written
     for token in (TOKENS[OWN], TOKENS["expired"]):
         assert not any(part in written for part in token.split(".")[1:])

@@ -483,6 +483,26 @@ def test_a_case_is_played_and_all_that_it_and_the_invariants_judge_is_reported()
     assert selection.requirements == {"tools/unknown-tool-refused", "jsonrpc/valid-messages", "tools/late"}
 
 
+def test_of_a_case_only_what_is_about_one_requirement_can_be_reported() -> None:
+    selection = selected("tools/unknown-tool:jsonrpc/valid-messages session/survey:tools/list-shape")
+    assert names(selection) == ["tools/unknown-tool"]
+    assert selection.requirements == {"jsonrpc/valid-messages", "tools/list-shape"}
+
+
+@pytest.mark.parametrize(
+    ("only", "skip", "words"),
+    [
+        ("tools/unknown-tool:tools/walk", "", "is not of the form CASE:REQUIREMENT"),
+        ("tools/list-shape:tools/list-shape", "", "is not of the form CASE:REQUIREMENT"),
+        ("tools/unknown-tool:tools/list-shap", "", "did you mean tools/list-shape"),
+        ("", "tools/unknown-tool:tools/list-shape", "is for --only"),
+    ],
+)
+def test_a_pair_of_case_and_requirement_that_is_none_is_refused(only: str, skip: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        selected(only, skip)
+
+
 def test_a_name_of_a_case_and_a_requirement_means_both() -> None:
     selection = selected("tools/late")
     assert "tools/late" in names(selection)

@@ -41,6 +41,10 @@ def test_without_a_target_usage_is_shown() -> None:
         (["--server", "x", "--call-tools", "some"], "--call-tools"),
         (["--no-such-option"], "--no-such-option"),
         (["lst"], "Did you mean 'list'?"),
+        (["python", "my server.py"], "did you mean: mcp-conform --server 'python '\"'\"'my server.py'\"'\"''"),
+        (["https://example.com/mcp"], "did you mean: mcp-conform --url https://example.com/mcp"),
+        (["no-such-program"], "No such command 'no-such-program'"),
+        (["--url", "localhost:3000/mcp"], "does it begin with http:// or https://?"),
         (["explain", "tools/list-shap"], "did you mean tools/list-shape"),
         (["list", "--area", "toolz"], "there is no area 'toolz'"),
         (["demo", "--fault", "version-member-mising"], "did you mean version-member-missing"),
@@ -53,6 +57,35 @@ def test_wrong_use_is_status_2_and_names_the_cause(arguments: list[str], words: 
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("server.py", "mcp-conform --server 'python server.py --stdio'"),
+        ("./index.mjs", "mcp-conform --server 'node ./index.mjs --stdio'"),
+        ("mcp.json", "mcp-conform --config mcp.json --stdio"),
+        ("mine.yaml", "mcp-conform --target mine.yaml --stdio"),
+    ],
+)
+def test_who_names_a_file_alone_is_told_what_to_type(name: str, line: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("")
+    done = conform(name, "--stdio", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == f"mcp-conform: {name!r} is not a command of mcp-conform; did you mean: {line}\n"
+
+
+def test_who_takes_a_script_for_a_command_is_told_how_it_is_started(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text("")
+    done = conform("--server", "server.py", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "a program in this folder is ./server.py, a script is started by python server.py" in done.stdout
+
+
+def test_a_server_that_is_slow_to_start_is_told_of_the_option(tmp_path: Path) -> None:
+    done = conform("--server", f"{sys.executable} -c 'input(); input()'", "--start-timeout", "1", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "no answer within 1 s (--start-timeout)" in done.stdout
 
 
 def test_help_imports_neither_the_engine_nor_rich() -> None:
@@ -200,7 +233,7 @@ def test_a_quick_run_of_what_takes_more_than_a_session_is_wrong_use() -> None:
 
 
 def test_a_run_writes_all_its_reports(tmp_path: Path) -> None:
-    files = {kind: tmp_path / kind for kind in ("json", "junit", "trace")}
+    files = {kind: tmp_path / kind for kind in ("json", "junit", "html", "trace")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
     done = conform("--server", REFERENCE, "--revision", "newest", "--only", "tools/list-shape", "--verbose", *options)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -208,7 +241,8 @@ def test_a_run_writes_all_its_reports(tmp_path: Path) -> None:
     assert report["complete"] is True
     assert report["counts"]["passed"] == 1
     assert [run["revision"] for run in report["runs"]] == ["2026-07-28"]
-    assert "tools/list-shape" in files["junit"].read_text()
+    for kind in ("junit", "html"):
+        assert "tools/list-shape" in files[kind].read_text()
     assert any(json.loads(line)["origin"] == "target" for line in files["trace"].read_text().splitlines())
 
 

@@ -94,7 +94,6 @@ def test_cursor_all_servers_are_tested_and_told_apart_in_every_report(tmp_path: 
     assert f"mcp-conform --config {CURSOR} --name=faulty --revision 2025-11-25" in failed[0][1]["reproduce"]
 
     assert "violation  jsonrpc/unknown-method-refused  MUST, jsonrpc  in faulty 2025-11-25 stdio" in out
-    assert "reference 2025-11-25 stdio jsonrpc: 1 passed" in out
     assert "\nreference: 1 passed\nfaulty: 1 violation\n" in out
 
     suites = ET.parse(junit).getroot().findall("testsuite")
@@ -158,6 +157,20 @@ def test_claude_code_defaults_urls_and_headers_are_understood_and_so_is_the_old_
     assert [v["verdict"] for run in report["runs"] for v in run["verdicts"]] == ["passed", "passed"]
     assert list(report["problems"]) == ["old"]
     assert "connection refused" in report["problems"]["old"]
+
+
+@pytest.mark.parametrize("kind", [{}, {"type": "websocket"}, {"type": "ws"}], ids=json.dumps)
+def test_a_server_at_a_websocket_is_understood_with_its_type_or_without(kind: dict[str, str], tmp_path: Path) -> None:
+    script = str(Path(__file__).resolve().parent / "servers" / "over_websocket.py")
+    server = RunningServer(Target((sys.executable, script, "{port}"), "ws://127.0.0.1:{port}"), Limits())
+    server.start()
+    try:
+        file = config(tmp_path, json.dumps({"mcpServers": {"there": {"url": server.url, **kind}}}))
+        report, _ = reported(tmp_path, "--config", file, *QUICK)
+    finally:
+        server.end()
+    assert [(run["name"], run["transport"]) for run in report["runs"]] == [("there", "websocket")]
+    assert report["exit"] == 0
 
 
 def test_windsurf_server_urls_are_understood_and_disabled_servers_are_left_alone(tmp_path: Path, port: str) -> None:
@@ -254,7 +267,8 @@ def test_servers_of_a_project_are_started_in_the_project(tmp_path: Path) -> None
         ({"command": "python", "env": {"PATH": "/nonexistent"}}, "the command 'python' was not found"),
         ({"command": "python", "args": ["${REFERENCE_UNSET}"]}, "environment variable REFERENCE_UNSET is not set"),
         ({"command": "python", "env": {"A": "${command:pick}"}}, "the variable ${command:pick} is not known here"),
-        ({"url": "ws://127.0.0.1/mcp"}, "'ws://127.0.0.1/mcp' is not an http or https URL"),
+        ({"url": "ftp://127.0.0.1/mcp"}, "'ftp://127.0.0.1/mcp' is not an http or https URL"),
+        ({"type": "ws", "url": "http://127.0.0.1/mcp"}, "'http://127.0.0.1/mcp' is not a ws or wss URL"),
         ({"type": "sse", "url": "ws://127.0.0.1:1/sse"}, "'ws://127.0.0.1:1/sse' is not an http or https URL"),
     ],
     ids=lambda value: json.dumps(value) if isinstance(value, dict) else "",
@@ -324,9 +338,9 @@ SOME = '"command": "x"'
         ('{"servers": {"a": {\n"url": 1}}}', 2, "a: url must be a string"),
         ('{"servers": {"a": {"url": "http://x",\n"headers": {"A": true}}}}', 2, "the value of A must be a string"),
         (
-            '{"servers": {"a": {' + SOME + ',\n"type": "websocket"}}}',
+            '{"servers": {"a": {' + SOME + ',\n"type": "carrier-pigeon"}}}',
             2,
-            "allowed are stdio, http, streamable-http, sse",
+            "allowed are stdio, http, streamable-http, sse, websocket",
         ),
         ('{"servers": {"a": {' + SOME + ',\n"type": 1}}}', 2, "a: type 1 is not known"),
         ('{"servers": {"a": {' + SOME + ',\n"type": "http"}}}', 2, "a: a server of type http needs url"),
@@ -385,7 +399,7 @@ def test_no_report_shows_a_secret(tmp_path: Path) -> None:
         "dying": {"command": "python", "args": ["-c", told], "env": {"LOGIN_TOKEN": "${env:REFERENCE_TOKEN}"}},
         "arguments": {"command": "no-such-command", "args": ["--key=${REFERENCE_TOKEN}"]},
     }
-    files = {kind: tmp_path / kind for kind in ("json", "junit", "trace")}
+    files = {kind: tmp_path / kind for kind in ("json", "junit", "html", "trace")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
     options += ["--revision", "2025-11-25", "--only", "logging", "--only", "jsonrpc/version-member", "--verbose"]
     more = {"REFERENCE_TOKEN": TOKEN, "REFERENCE_OTHER": 'oth\'er "value"'}

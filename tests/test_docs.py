@@ -17,8 +17,11 @@ PAGES = [
     "cases/README.md",
 ]
 OPTION = r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w-])"
-OF_OTHERS = {"--spec", "--token", "--runs", "--load"}
-"""Options that pages name and that neither we nor pytest have: of pipx, of a server, of tests/real/stability.py."""
+OF_DOCKER = {"--init", "--network", "--rm", "--tag", "--user", "--volume"}
+OF_DOCKER |= {"--build-arg", "--privileged"}
+OF_DASK = {"--hostfile", "--nthreads", "--nworkers", "--memory-limit"}
+OF_OTHERS = {"--token", "--runs", "--load", *OF_DOCKER, *OF_DASK}
+"""Options that pages name and that neither we nor pytest have: of a server, of tests/real/stability.py, of Docker."""
 
 
 def test_each_test_that_the_page_on_security_names_is_there() -> None:
@@ -67,7 +70,20 @@ def _options(*command: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def known() -> set[str]:
-    commands = [[], ["demo"], ["list"], ["explain"], ["init"], ["diff"], ["cases"], ["cases", "check"], ["export"]]
+    commands = [
+        [],
+        ["demo"],
+        ["list"],
+        ["explain"],
+        ["init"],
+        ["diff"],
+        ["bench"],
+        ["cases"],
+        ["cases", "check"],
+        ["export"],
+        ["fleet"],
+        ["fleet", "diff"],
+    ]
     ours = [_options("conformance", *command, "--help") for command in commands]
     return set().union(*ours, _options("pytest", "--help"), _options("conformance.reference", "--help"))
 

@@ -185,7 +185,7 @@ def test_without_examples_no_campaign_is_played() -> None:
 def test_the_report_counts_frames_by_campaign_and_answer(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "conformance", "--server", " ".join(REFERENCE), "--revision", REVISION]
     command += ["--only", "fuzz/malformed", "--fuzz", "60", "--seed", "5", "--json", str(tmp_path / "report.json")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run([*command, "--verbose"], capture_output=True, text=True, check=True)
     (campaign,) = json.loads((tmp_path / "report.json").read_text())["runs"][0]["campaigns"]
     assert campaign["seed"] == 5
     assert sum(campaign["answers"].values()) == campaign["frames"] == 60

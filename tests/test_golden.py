@@ -18,12 +18,22 @@ import pytest
 EXAMPLE = Path(__file__).resolve().parent.parent / "reports" / "example"
 SERVER = f"{sys.executable} -m conformance.reference --fault structured-content-wrong"
 OPTIONS = ["--call-tools", "all", "--revision", "2025-11-25", "--only", "tools", "--fuzz", "0"]
-FILES = ("report.json", "junit.xml", "terminal.txt")
+WRITTEN = {
+    "json": "report.json",
+    "junit": "junit.xml",
+    "markdown": "report.md",
+    "sarif": "report.sarif",
+    "badge": "badge.svg",
+}
+FILES = (*WRITTEN.values(), "terminal.txt")
 
 MASKS = (
     (re.escape(sys.executable), "python"),
     (r'"(seconds|at)": [0-9.e-]+', r'"\1": 0.0'),
-    (r'"(started|timestamp)": "[^"]*"', r'"\1": "2026-01-01T00:00:00Z"'),
+    (r'"(first|last|sent|received)": \d+', r'"\1": 0'),
+    (r'"session": "stdio-\d+"', '"session": "stdio-0"'),
+    (r'("shownBy": )\{[^}]*\}', r"\1{}"),
+    (r'"(started|timestamp|startTimeUtc|endTimeUtc)": "[^"]*"', r'"\1": "2026-01-01T00:00:00Z"'),
     (r' (time|timestamp)="[^"]*"', r' \1="0"'),
     (r"\b\d+\.\d+ s\b", "0.0 s"),
     (r" +(?=0\.0 s)", " "),
@@ -40,11 +50,11 @@ def masked(text: str) -> str:
 
 
 def written(folder: Path) -> dict[str, str]:
-    """The three reports of a run, as the command line gives them to a pipe."""
-    reports = ["--json", str(folder / "report.json"), "--junit", str(folder / "junit.xml")]
+    """The reports of a run, as the command line gives them to a pipe."""
+    reports = [word for kind, name in WRITTEN.items() for word in (f"--{kind}", name)]
     command = [sys.executable, "-m", "conformance", "--server", SERVER, *OPTIONS, *reports]
     environment = {**os.environ, "COLUMNS": "110"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=300)
     (folder / "terminal.txt").write_text(done.stdout)
     return {name: masked((folder / name).read_text()) for name in FILES}
 

@@ -65,7 +65,8 @@ def test_whatever_a_server_sends_the_run_ends_within_its_memory_and_is_reported(
     # What is too large to be read leaves open what it shows.
     too_large = ("big-body", "endless-body", "endless-event", "endless-lines", "huge-chunk", "gzip-bomb")
     expected.update(dict.fromkeys((*too_large, "gzip-event-bomb"), 0))
-    assert status == expected.get(mode, 1)
+    # What is sent without end is too large or too late, whichever comes first.
+    assert status in ({0, 1} if mode in ("endless-body", "endless-event", "endless-lines") else {expected.get(mode, 1)})
 
 
 def test_a_compressed_answer_is_read_though_nobody_asked_for_it(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 from hostile_words import DATA, TEXTS, assert_harmless, exactly, often
+from html_page import Page
 from hypothesis import example, given
 from hypothesis import strategies as st
 from servers import hostile_text
@@ -34,7 +35,7 @@ from conformance.engine.events import (
     Started,
     Surveyed,
 )
-from conformance.engine.options import Mention, Options
+from conformance.engine.options import Detail, Mention, Options
 from conformance.engine.reproduction import command
 from conformance.engine.verdicts import counts
 from conformance.files.yaml_files import FileError, parse
@@ -53,7 +54,7 @@ from conformance.model import (
     Target,
     Verdict,
 )
-from conformance.reporters import found_cases, json_report, junit, snapshot
+from conformance.reporters import found_cases, html, json_report, junit, snapshot
 from conformance.reporters.terminal import TerminalReporter
 from conformance.reporters.trace import TraceReporter
 from conformance.session.eras.stateless import header_value
@@ -306,6 +307,17 @@ def test_a_junit_file_parses_with_a_test_for_each_verdict(report: Report, fail_o
 
 @often
 @given(REPORTS)
+def test_an_html_page_has_no_element_of_a_server(report: Report) -> None:
+    text = html.as_html(report)
+    assert_harmless(text)
+    page = Page(text)
+    assert page.allows_only_itself()
+    said = {judged.requirement.id for judged in report.runs[0].verdicts}
+    assert {f"rule/{name}" for name in said} <= set(page.ids)
+
+
+@often
+@given(REPORTS)
 def test_saved_cases_load_back_to_the_same_data(report: Report) -> None:
     cases = found_cases.found(report)
     text = found_cases.as_yaml(cases)
@@ -360,13 +372,16 @@ def test_each_line_of_a_trace_is_one_frame(text: str, headers: Mapping[str, str]
     json_report.as_text(first)
 
 
+DETAILS: st.SearchStrategy[Detail] = st.sampled_from(("quiet", "usual", "full"))
+
+
 @often
-@given(st.booleans(), REPORTS, st.lists(TEXTS, min_size=6, max_size=6))
-def test_a_pipe_gets_no_control_character(verbose: bool, report: Report, texts: list[str]) -> None:
+@given(DETAILS, REPORTS, st.lists(TEXTS, min_size=6, max_size=6))
+def test_a_pipe_gets_no_control_character(detail: Detail, report: Report, texts: list[str]) -> None:
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as out:
         before, sys.stdout = sys.stdout, out
         try:
-            reporter = TerminalReporter(verbose)
+            reporter = TerminalReporter(detail)
             for event in (
                 Started(Target((texts[0], "x"), texts[1])),
                 Noted(texts[2]),

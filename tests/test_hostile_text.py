@@ -18,7 +18,9 @@ import fronts
 import pexpect
 import pytest
 import yaml
+from fronts import said
 from hostile_words import assert_harmless
+from html_page import Page
 from servers import hostile_text
 
 from conformance.catalogue.case_files import load_cases
@@ -48,7 +50,7 @@ def surveyed(tmp_path_factory: pytest.TempPathFactory) -> Done:
 def test_init_writes_what_was_meant_whatever_the_server_says(surveyed: Done) -> None:
     folder, done = surveyed
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert said(done.stderr) == ""
     assert [path.name for path in folder.iterdir()] == ["mcp-conform.yaml"]
     text = (folder / "mcp-conform.yaml").read_bytes().decode("utf-8")
     assert_harmless(text)
@@ -136,7 +138,7 @@ def test_the_last_words_of_a_server_reach_the_terminal_without_control_character
 
 # -- a run
 
-FILES = ("r.json", "r.xml", "t.jsonl", "s.json")
+FILES = ("r.json", "r.xml", "r.html", "t.jsonl", "s.json")
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +147,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("run")
     only = ["tools/list", "tools/call-each", "tools/name-case", "lifecycle/opening", "fuzz/tool-arguments"]
     words = [word for name in only for word in ("--only", name)]
-    words += ["--json", "r.json", "--junit", "r.xml", "--trace", "t.jsonl", "--snapshot", "s.json"]
+    words += ["--json", "r.json", "--junit", "r.xml", "--html", "r.html", "--trace", "t.jsonl", "--snapshot", "s.json"]
     words += ["--save-cases", "cases", "--fuzz", "20", "--revision", REVISION, "--verbose"]
     return folder, fronts.conform("--server", f"{SERVER} rude", *words, cwd=folder, timeout=300)
 
@@ -153,7 +155,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Done:
 def test_a_run_shows_no_control_character_and_writes_nothing_that_it_was_not_asked_for(run: Done) -> None:
     folder, done = run
     assert done.returncode == 1, done.stderr
-    assert done.stderr == ""
+    assert said(done.stderr) == ""
     assert_harmless(done.stdout)
     assert max(map(len, done.stdout.splitlines())) < 5000
     assert {path.name for path in folder.iterdir()} == {*FILES, "cases"}
@@ -193,6 +195,13 @@ def test_the_junit_file_and_the_trace_can_be_parsed(run: Done) -> None:
     assert any(OWNED in row["text"] for row in rows)
 
 
+def test_the_html_page_has_the_words_of_the_server_as_text_alone(run: Done) -> None:
+    page = Page((run[0] / "r.html").read_text("utf-8"))
+    assert page.allows_only_itself()
+    assert OWNED in page.text
+    assert "<script>alert('&')</script>" in page.text
+
+
 def test_a_terminal_gets_no_control_sequence_but_ours(tmp_path: Path) -> None:
     words = ["-m", "conformance", "--server", f"{SERVER} rude", "--revision", REVISION, "--fuzz", "0"]
     child = pexpect.spawn(
@@ -230,7 +239,7 @@ def test_pytest_shows_no_control_character(tmp_path: Path) -> None:
     done = fronts.as_a_user("pytest", *words, cwd=tmp_path)
     assert done.returncode == 1
     assert_harmless(done.stdout)
-    assert done.stderr == ""
+    assert said(done.stderr) == ""
     assert "FutureWarning" not in done.stdout
     assert OWNED in done.stdout
     assert len(list(ET.parse(tmp_path / "r.xml").getroot().iter("testcase"))) > 5
@@ -266,7 +275,7 @@ def test_differences_of_snapshots_are_told_without_control_characters(run: Done,
     assert done.returncode == 1
     assert OWNED in done.stdout
     assert_harmless(done.stdout)
-    assert done.stderr == ""
+    assert said(done.stderr) == ""
     told = fronts.conform("diff", old, new, "--json", cwd=tmp_path).stdout
     assert_harmless(told)
     assert len(json.loads(told)["changes"]) > 20

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
-from fronts import SERVER
+from fronts import SERVER, said
 
 from conformance.system import interrupts
 
@@ -132,7 +132,7 @@ def test_a_signal_that_python_ignores_is_not_lost_and_shows_no_traceback() -> No
         [sys.executable, "-c", IGNORED, "--server", SERVER], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 3, done.stdout
-    assert done.stderr == "\ninterrupted: ending the servers; interrupt again to kill them\n"
+    assert said(done.stderr) == "\ninterrupted: ending the servers; interrupt again to kill them\n"
 
 
 def test_handlers_are_as_before_afterwards_and_other_threads_change_none() -> None:

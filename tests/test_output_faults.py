@@ -8,9 +8,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-from fronts import SERVER
+from fronts import SERVER, said
 
 ME = f"{sys.executable} -m conformance"
 RUN = f"{ME} --server {shlex.quote(SERVER)} --only lifecycle/ping --revision 2025-11-25 --json report.json"
@@ -20,7 +21,7 @@ FULL = "No space left on device"
 def shell(line: str, folder: Path) -> tuple[int, str, str]:
     """Exit status, stdout and stderr of a command line in a folder."""
     done = subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stdout, done.stderr
+    return done.returncode, done.stdout, said(done.stderr)
 
 
 def complete(folder: Path) -> bool:
@@ -62,7 +63,7 @@ def test_a_file_system_that_limits_files_does_not_take_the_terminal_report(tmp_p
     status, stdout, stderr = shell(f"ulimit -f 1; {RUN}", tmp_path)
     assert status == 3
     assert stderr == "mcp-conform: --json: report.json could not be written: File too large\n"
-    assert "1 passed" in stdout
+    assert " passed" in stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -74,7 +75,7 @@ def test_a_folder_that_goes_away_during_the_run_costs_only_the_reports_in_it(tmp
     status, stdout, stderr = shell(f"{ME} {options} --junit gone/x.xml --json report.json", tmp_path)
     assert status == 3
     assert stderr == "mcp-conform: --junit: gone/x.xml could not be written: No such file or directory\n"
-    assert "1 passed" in stdout
+    assert " passed" in stdout
     assert complete(tmp_path)
 
 
@@ -102,3 +103,29 @@ def test_no_report_is_touched_before_it_is_written(tmp_path: Path) -> None:
     assert shell(line, tmp_path)[0] == 0
     assert (tmp_path / "seen").read_text() == "report.json\nseen\n"
     assert complete(tmp_path)
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit", "--trace"])
+def test_a_dash_is_stdout_and_all_else_goes_to_stderr(option: str, tmp_path: Path) -> None:
+    status, stdout, stderr = shell(f"{RUN.removesuffix(' --json report.json')} {option} -", tmp_path)
+    assert status == 0
+    assert "Exit status 0" in stderr and "Exit status" not in stdout
+    if option == "--junit":
+        assert ElementTree.fromstring(stdout).tag == "testsuites"
+    elif option == "--json":
+        assert json.loads(stdout)["exit"] == 0
+    else:
+        assert all(json.loads(line)["revision"] == "2025-11-25" for line in stdout.splitlines())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stdout_that_takes_no_report_is_told(tmp_path: Path) -> None:
+    status, _, stderr = shell(f"{RUN} --junit - > /dev/full", tmp_path)
+    assert status == 3
+    assert stderr.endswith(f"mcp-conform: --junit: - could not be written: {FULL}\n")
+    assert complete(tmp_path)
+
+
+def test_two_reports_cannot_go_to_stdout(tmp_path: Path) -> None:
+    status, stdout, stderr = shell(f"{ME} --server x --junit - --json -", tmp_path)
+    assert (status, stdout, stderr) == (2, "", "mcp-conform: two reports cannot go to the same file\n")

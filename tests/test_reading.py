@@ -114,7 +114,7 @@ def report_of(state: State) -> Report:
 def write_down(state: State, folder: Path) -> None:
     """Let each reporter have its say."""
     report = report_of(state)
-    reporters = [to_file(kind, folder / kind, "violation") for kind in REPORTERS if kind != "snapshot"]
+    reporters = [to_file(kind, folder / f"{kind}.json", "violation") for kind in REPORTERS if kind != "snapshot"]
     for reporter in (*reporters, TerminalReporter()):
         reporter.consume(Started(report.target))
         reporter.consume(Finished(report))

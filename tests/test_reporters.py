@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
+import threading
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fronts import conform
 from jsonschema import Draft202012Validator
 
-from conformance.engine.events import Confirming, Finished, FrameSeen, Planned, Started
+from conformance.engine.events import CaseEnded, Confirming, Finished, FrameSeen, Planned, Started
+from conformance.engine.options import Detail
 from conformance.engine.verdicts import counts
 from conformance.files.places import SCHEMAS
 from conformance.model import Basis, Finding, Frame, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
 from conformance.reporters import REPORTERS, to_file
 from conformance.reporters.json_report import as_json
+from conformance.reporters.progress import LifeLine
 from conformance.reporters.terminal import TerminalReporter
+from conformance.reporters.terminal_report import BLOCKS
 from conformance.reporters.words import finding_text, frame_text, visible
 
 REVISION = "2025-11-25"
@@ -83,9 +90,9 @@ def written(kind: str, path: Path, what: Report, fail_on: str = "violation") -> 
     return path.read_text(encoding="utf-8")
 
 
-def shown(capsys: pytest.CaptureFixture[str], what: Report, verbose: bool = False) -> str:
+def shown(capsys: pytest.CaptureFixture[str], what: Report, detail: Detail = "usual") -> str:
     """What is printed into a pipe."""
-    reporter = TerminalReporter(verbose)
+    reporter = TerminalReporter(detail)
     reporter.consume(Started(what.target))
     reporter.consume(Finished(what))
     reporter.close()
@@ -103,6 +110,11 @@ def test_bytes_outside_utf8_are_shown() -> None:
     assert frame_text(Frame(0, "target", "stdout", 0.0, b'{"a": "\xff\xfe\x00"}')) == '{"a": "\\xff\\xfe\\x00"}'
 
 
+@pytest.mark.parametrize(("data", "shown"), [(b"", "(an empty line)"), (b"  \t", "(a line of 3 blanks)")])
+def test_a_line_without_a_word_is_shown_as_what_it_is(data: bytes, shown: str) -> None:
+    assert frame_text(Frame(0, "target", "stdout", 0.0, data)) == shown
+
+
 def test_a_long_frame_is_shortened_and_its_length_told() -> None:
     text = frame_text(Frame(0, "target", "stdout", 0.0, b'{"a": "' + b"x" * 1000 + b'"}'))
     assert len(text) < 500
@@ -113,6 +125,24 @@ def test_a_huge_frame_is_shortened_without_decoding_all_of_it() -> None:
     text = frame_text(Frame(0, "target", "stdout", 0.0, b"\xff" * 10_000_000))
     assert len(text) < 5000
     assert "bytes left out" in text
+
+
+def test_what_passed_can_be_audited_with_a_trace_beside_it(tmp_path: Path) -> None:
+    report, trace = tmp_path / "r.json", tmp_path / "t.jsonl"
+    words = ["--revision", "2025-11-25", "--only", "tools/call-each", "--only", "lifecycle/ping"]
+    done = conform("demo", *words, "--json", report, "--trace", trace)
+    assert done.returncode == 0, done.stdout
+    (run,) = json.loads(report.read_text())["runs"]
+    rows = [json.loads(line) for line in trace.read_text().splitlines()]
+    passed = [verdict for verdict in run["verdicts"] if verdict["verdict"] == "passed"]
+    assert passed and all(verdict["shownBy"] for verdict in passed)
+    assert {"tools/call-each", "lifecycle/ping"} <= run["cases"].keys()
+    for case, played in run["cases"].items():
+        for part in played["frames"]:
+            mine = [row for row in rows if (row["session"], row["case"]) == (part["session"], case)]
+            assert (part["first"], part["last"]) == (mine[0]["number"], mine[-1]["number"])
+            assert part["sent"] == sum(row["origin"] == "us" for row in mine)
+            assert part["received"] == sum(row["origin"] == "target" for row in mine)
 
 
 def test_the_text_of_a_finding_has_all_that_an_author_needs() -> None:
@@ -288,12 +318,13 @@ def test_a_megabyte_of_server_output_stays_a_small_report(tmp_path: Path) -> Non
 @pytest.mark.parametrize("kind", list(REPORTERS))
 def test_a_file_that_cannot_be_written_is_found_before_the_run(kind: str, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file or directory"):
-        to_file(kind, tmp_path / "missing" / "report", "violation")
+        to_file(kind, tmp_path / "missing" / "report.json", "violation")
+    (tmp_path / "folder.json").mkdir()
     with pytest.raises(OSError, match=r"(?i)is a directory"):
-        to_file(kind, tmp_path, "violation")
+        to_file(kind, tmp_path / "folder.json", "violation")
 
 
-@pytest.mark.parametrize("kind", ["json", "junit"])
+@pytest.mark.parametrize("kind", ["json", "junit", "html"])
 def test_a_report_is_there_as_a_whole_or_not_at_all(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "report"
     path.write_text("the one before")
@@ -326,14 +357,73 @@ def test_a_trace_has_one_line_for_each_frame(tmp_path: Path) -> None:
 
 
 def test_a_pipe_gets_no_control_bytes(capsys: pytest.CaptureFixture[str]) -> None:
-    for verbose in (False, True):
-        text = shown(capsys, everything(), verbose)
+    details: tuple[Detail, ...] = ("quiet", "usual", "full")
+    for detail in details:
+        text = shown(capsys, everything(), detail)
         assert all(character == "\n" or character.isprintable() for character in text)
-        assert "[bold]x[/bold]" in text
+        assert "[bold]x[/bold]" in text or detail == "quiet"
 
 
-def test_a_pipe_gets_a_line_for_each_area(capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_something_failed_a_small_table_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
     lines = shown(capsys, everything()).splitlines()
+    at = lines.index("area     2025-06-18      2025-11-25")
+    assert lines[at + 1 : at + 4] == [
+        "prompts  1A              1A",
+        "tools    1V 1W 1X 1B 1?  1V 1W 1X 1B 1?",
+        "V violations, W warnings, A advice, X mcp-conform failed, B blocked, ? inconclusive",
+    ]
+
+
+def test_quiet_shows_the_violations_and_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys, everything(), "quiet").splitlines()
+    assert [line.split(":")[0] for line in lines] == ["violation tools/violated", "Exit status 1"]
+    assert shown(capsys, report(judged("tools/passed", Verdict.PASSED)), "quiet").startswith("Exit status")
+
+
+def test_of_many_broken_rules_the_first_are_shown_in_full_and_the_others_in_short(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    verdicts = [failed(f"tools/rule-{number}", Severity.VIOLATION, f"broken {number}") for number in range(80)]
+    lines = shown(capsys, report(*verdicts)).splitlines()
+    assert sum(line.startswith("  expected ") for line in lines) == BLOCKS
+    assert "In short: 68 violations more; --verbose shows all in full" in lines
+    assert "violation tools/rule-12: broken 12" in lines
+    assert "  … and 28 more; --verbose shows all" in lines
+    everything = shown(capsys, report(*verdicts), "full").splitlines()
+    assert sum(line.startswith("  expected ") for line in everything) == 80
+
+
+def test_the_last_lines_of_stderr_are_shown_as_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "the server exited with code 1; its stderr ends with: Traceback: \x1b[31m | ::error::no"
+    text = shown(capsys, replace(report(), problem=told, exit=3))
+    assert "code 1; its stderr ends with:\n  | Traceback: \\x1b[31m\n  | ::error::no\n" in text
+    block = failed("tools/violated", Severity.VIOLATION, "it ended")
+    text = shown(capsys, report(replace(block, findings=(replace(block.findings[0], actual=told),))))
+    assert "  actual    the server exited with code 1; its stderr ends with:\n" in text
+    assert "\n            | ::error::no\n" in text
+
+
+def test_the_report_says_what_would_decide_most(capsys: pytest.CaptureFixture[str]) -> None:
+    open_ones = [
+        judged("tools/one", Verdict.INCONCLUSIVE, reason="no tool may be called; allow one with --call-tool"),
+        judged("tools/two", Verdict.INCONCLUSIVE, reason="needs a tool that samples; allow one with --call-tool"),
+        judged("tools/three", Verdict.INCONCLUSIVE, reason="the server lists no prompt"),
+    ]
+    what = report(*open_ones)
+    assert "\nInconclusive: 3 rules: --verbose tells why\n" in shown(capsys, what)
+    (run,) = what.runs
+    limited = replace(what, runs=(replace(run, left_out={"erase": "allow one with --call-tool NAME"}),))
+    hint = "--call-tool NAME or --call-tools all may decide 2 of them"
+    assert f"Inconclusive: 3 rules: --verbose tells why; {hint}\n" in shown(capsys, limited)
+
+
+def test_where_all_is_well_there_is_no_table(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, report(judged("tools/passed", Verdict.PASSED), judged("tools/open", Verdict.INCONCLUSIVE)))
+    assert "area" not in text
+
+
+def test_verbose_tells_a_pipe_of_each_area(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys, everything(), "full").splitlines()
     assert "2025-11-25 stdio prompts: 1 advice" in lines
     expected = "1 violation, 1 warning, 1 broken, 1 passed, 1 blocked, 1 inconclusive, 1 not applicable"
     assert f"2025-06-18 stdio tools: {expected}" in lines
@@ -390,9 +480,37 @@ def test_where_only_warnings_fail_the_end_says_so(
 
 def test_reporters_take_events_they_have_no_use_for(tmp_path: Path) -> None:
     for kind in REPORTERS:
-        reporter = to_file(kind, tmp_path / kind, "violation")
+        reporter = to_file(kind, tmp_path / f"{kind}.json", "violation")
         reporter.consume(Planned(3))
         reporter.consume(Confirming(1))
         reporter.close()
         reporter.close()
-        assert not (tmp_path / kind).exists() or kind == "trace"
+        assert not (tmp_path / f"{kind}.json").exists() or kind == "trace"
+
+
+class _Heard(io.StringIO):
+    """Lets a test wait for what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flushed = threading.Event()
+
+    def flush(self) -> None:
+        self.flushed.set()
+
+
+def test_without_a_terminal_a_line_says_from_time_to_time_how_far_the_run_has_come() -> None:
+    heard = _Heard()
+    line = LifeLine(heard, period=0.01)
+    line.consume(Started(Target(("x",))))
+    assert heard.flushed.wait(60)
+    line.consume(Planned(3))
+    line.consume(CaseEnded(REVISION, "stdio", "tools/list", "ok", 0.1))
+    heard.flushed.clear()
+    assert heard.flushed.wait(60)
+    heard.flushed.clear()
+    assert heard.flushed.wait(60)
+    line.consume(Finished(report()))
+    first, *_, last = heard.getvalue().splitlines()
+    assert re.fullmatch(r"mcp-conform: starting the server \(\d+ s\)", first)
+    assert re.fullmatch(r"mcp-conform: testing, 1 of 3 cases done \(\d+ s\)", last)

@@ -44,8 +44,7 @@ def test_why_nothing_could_be_tested_is_told_before_what_follows_from_it(tmp_pat
     printed, _ = ran(bad("version-2025-6-18"), tmp_path)
     lines = [line for line in printed.splitlines() if line]
     assert lines[1] == "Not tested: the server answers with version 2025-6-18, which does not exist"
-    assert lines[2] == "2025-11-25 stdio versioning: 1 violation, 3 blocked"
-    assert lines[3].startswith("violation  versioning/unsupported-version-counteroffered")
+    assert lines[2].startswith("violation  versioning/unsupported-version-counteroffered")
     assert printed.count("Not tested") == 1
 
 
@@ -93,3 +92,11 @@ def test_where_only_warnings_fail_every_view_says_so(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "\nwarning: versioning/counteroffer-is-latest" in done.stdout
     assert "violation" not in done.stdout
+
+
+def test_of_a_method_that_is_unknown_only_that_is_told_and_not_what_follows_from_it(tmp_path: Path) -> None:
+    _, run = ran(f"{SERVER} --fault complete-unknown", tmp_path, "--only", "completion/*")
+    cause = "completion/method-available"
+    assert [v["requirement"] for v in run["verdicts"] if v["verdict"] == "failed"] == [cause]
+    blocked = {v["requirement"] for v in run["verdicts"] if v.get("reason") == cause}
+    assert blocked == {"completion/missing-arguments-refused", "completion/unknown-prompt-refused"}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pexpect
 import psutil
+import pytest
 
 REFERENCE = f"{sys.executable} -m conformance.reference"
 ONE = ["--revision", "2025-11-25", "--only", "tools"]
@@ -33,14 +34,14 @@ def spawn(*arguments: str, width: int = 100, **env: str) -> tuple[pexpect.spawn[
 
 
 def test_a_terminal_shows_progress_a_table_and_colours() -> None:
-    child, log = spawn("demo", "--fault", "version-member-number", "--revision", "2025-11-25", "--only", "jsonrpc")
+    child, log = spawn("demo", "--fault", "version-member-number", "--only", "jsonrpc")
     child.expect(pexpect.EOF)
     child.close()
     text = log.getvalue()
     assert child.exitstatus == 1
     assert re.search(r"\d+/\d+ cases", text)
     assert "\x1b[1;31mviolation" in text
-    assert "area" in text
+    assert re.search(r"area\s+2025-11-25\s+2026-07-28", text)
     assert text.count("\x1b[?25l") <= text.count("\x1b[?25h")
 
 
@@ -86,3 +87,24 @@ def test_being_terminated_is_being_interrupted() -> None:
     child.kill(signal.SIGTERM)
     child.expect("Interrupted: this is what was learned until then.")
     child.expect(pexpect.EOF)
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_report_of_a_sound_server_fits_on_a_screen(width: int) -> None:
+    child, log = spawn("demo", "--quick", "--revision", "all", width=width, NO_COLOR="1")
+    child.expect(pexpect.EOF)
+    child.close()
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", log.getvalue())
+    # What the progress line says comes after a carriage return, and is overwritten.
+    lines = [line.rstrip("\r").rpartition("\r")[2] for line in shown.rstrip().split("\n")]
+    report = lines[next(n for n, line in enumerate(lines) if line.startswith("mcp-conform tests")) :]
+    assert child.exitstatus == 0
+    assert sum(max(1, -(-len(line) // width)) for line in report) <= 40
+    assert report[-1] == "Exit status 0: no requirement that fails a server is broken."
+
+
+def test_quiet_shows_no_progress() -> None:
+    child, log = spawn("demo", *ONE, "--quiet", NO_COLOR="1")
+    child.expect(pexpect.EOF)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", log.getvalue()).splitlines()
+    assert text == ["Exit status 0: no requirement that fails a server is broken."]

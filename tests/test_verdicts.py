@@ -1,12 +1,13 @@
 """Policy: what weighs how much, and what the exit status is."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from conformance.checks.ledger import Ledger
-from conformance.engine.verdicts import Facts, counts, exit_status, in_order, judge, severity_of
-from conformance.model import Basis, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
+from conformance.engine.verdicts import Facts, counts, exit_status, in_order, judge, severity_of, without_followers
+from conformance.model import Basis, Finding, Frame, Judged, Level, Report, Requirement, Run, Severity, Target, Verdict
 from conformance.survey.survey import CallPolicy, Survey
 
 REVISION = "2025-11-25"
@@ -236,3 +237,50 @@ def test_findings_are_arranged_as_the_cases_are_played_and_keep_their_order_with
         "tools/four",
         "tools/two",
     ]
+
+
+# -- one cause, one finding
+
+
+def about_a_method(name: str, severity: Severity, code: int = -32601, method: str = "prompts/get") -> Judged:
+    """What failed because a request for `method` was refused with `code`."""
+    asked = Frame(0, "us", "stdin", 0.0, json.dumps({"id": 1, "method": method}).encode())
+    error = {"id": 1, "error": {"code": code, "message": "no"}}
+    frames = (asked, Frame(1, "target", "stdout", 0.0, json.dumps(error).encode()))
+    finding = Finding(name, "prompts/case", "refused", "", "", frames)
+    return replace(judged(name, severity), findings=(finding,))
+
+
+def of_an_unknown_method(*verdicts: Judged, served: str = "") -> list[tuple[Verdict, str]]:
+    """Verdict and reason of each where prompts/get is refused as unknown, and `served` was answered with a result."""
+    ledger = Ledger()
+    ledger.unknown, ledger.served = {"prompts/get"}, {served}
+    return [(each.verdict, each.reason) for each in without_followers(verdicts, facts(ledger))]
+
+
+CAUSE = about_a_method("prompts/methods-available", Severity.WARNING)
+FAILED = (Verdict.FAILED, "")
+
+
+def test_what_failed_only_because_its_method_is_unknown_is_blocked_by_the_finding_that_says_so() -> None:
+    follower = about_a_method("prompts/unknown-name-refused", Severity.WARNING)
+    assert of_an_unknown_method(follower, CAUSE) == [(Verdict.BLOCKED, CAUSE.requirement.id), FAILED]
+
+
+@pytest.mark.parametrize(
+    "follower",
+    [
+        about_a_method("prompts/unknown-name-refused", Severity.VIOLATION),
+        about_a_method("prompts/unknown-name-refused", Severity.WARNING, code=-32603),
+        about_a_method("prompts/unknown-name-refused", Severity.WARNING, method="prompts/list"),
+        judged("prompts/unknown-name-refused", Severity.WARNING),
+    ],
+    ids=["heavier than its cause", "another code", "another method", "no frames"],
+)
+def test_what_weighs_more_or_has_another_cause_stays_a_finding(follower: Judged) -> None:
+    assert of_an_unknown_method(CAUSE, follower) == [FAILED, FAILED]
+
+
+def test_a_method_that_was_served_once_is_not_unknown() -> None:
+    follower = about_a_method("prompts/unknown-name-refused", Severity.WARNING)
+    assert of_an_unknown_method(CAUSE, follower, served="prompts/get") == [FAILED, FAILED]

@@ -182,6 +182,15 @@ def test_a_run_of_nothing_but_slow_answers_is_over_at_some_time_and_says_why() -
         patience.admit("tools/list", None, object(), waited=False)
 
 
+def test_what_took_long_when_it_opened_a_session_is_waited_for_longer_and_is_not_the_sentinel_any_more() -> None:
+    quick = session(lambda asked: [{"id": asked["id"], "result": {}}])
+    again = quick.request("ping")
+    quick.patience.answered(Call(1, "ping", None, Frame(0, "us", "stdin", 0.0, b"")), 10.5)
+    assert quick.patience.sentinel_limit(again, 10.0) == 21.0
+    assert quick.patience.limits([again], 10.0, stuck=False, opening=False) == (21.0, False)
+    assert quick.sentinel() == ("tools/list", None)
+
+
 def call(name: str, method: str = "tools/call", **more: Json) -> Call:
     """A request for something by name."""
     params = {"name": name, **more}

@@ -16,21 +16,32 @@ from conformance.revisions import REVISIONS, holds
 SITE = "https://modelcontextprotocol.io"
 
 
-@cache
 def load(folder: Path = REQUIREMENTS) -> dict[str, Requirement]:
     """All requirements by id, in the order of files and entries. Raises FileError."""
+    return _read(folder)[0]
+
+
+def areas(folder: Path = REQUIREMENTS) -> dict[str, str]:
+    """The title of each area, in the order of files. Raises FileError."""
+    return _read(folder)[1]
+
+
+@cache
+def _read(folder: Path) -> tuple[dict[str, Requirement], dict[str, str]]:
     found: dict[str, Requirement] = {}
+    titles: dict[str, str] = {}
     for path in sorted(folder.glob("*.yaml")):
         data, lines = load_yaml(path, SCHEMAS / "requirement.json")
         if data["area"] != path.stem:
             raise FileError(path, line_of(lines, ("area",)), f"area must be the name of the file, {path.stem!r}")
+        titles[data["area"]] = data["title"]
         for name, entry in data["requirements"].items():
             identifier = f"{data['area']}/{name}"
             try:
                 found[identifier] = _requirement(identifier, entry)
             except ValueError as problem:
                 raise FileError(path, line_of(lines, ("requirements", name)), f"{identifier}: {problem}") from None
-    return found
+    return found, titles
 
 
 def applies(requirement: Requirement, revision: str, transport: str) -> bool:

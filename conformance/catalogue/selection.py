@@ -12,6 +12,8 @@ from conformance.model import UsageError
 
 CAMPAIGNS = "fuzz"
 """The area of the cases that play campaigns."""
+JOINT = ":"
+"""Between a case and a requirement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,14 @@ def select(
     played, and all that they judge is reported. `invariant` are the requirements that are judged whatever is said:
     they are reported with any case, and one that is meant itself is put to the test by the cases of its area and by
     all that share a session. `extra` are names of what is said outside of cases, which can be meant like cases.
+    `CASE:REQUIREMENT`, for `only`, means the case, and of what it finds only what is about the requirement.
 
     Raises UsageError for a pattern that matches nothing, and if nothing is left.
     """
     index = _Index(tuple(cases), frozenset(requirements), frozenset(invariant), frozenset(extra))
     included = [index.meant(pattern) for pattern in only]
+    if pair := next((pattern for pattern in skip if JOINT in pattern), None):
+        raise UsageError(f"{pair!r} is for --only; --skip takes an area, a requirement or a case")
     excluded = [index.meant(pattern) for pattern in skip]
     report = frozenset().union(*(index.reported(meant) for meant in included)) if included else index.requirements
     report -= frozenset().union(*(meant.requirements for meant in excluded))
@@ -97,6 +102,13 @@ def harmless(selection: Selection, invariant: Collection[str], own: Collection[s
     return Selection(played, selection.requirements - lost)
 
 
+def narrowed(selection: Selection, wanted: Collection[str], invariant: Collection[str]) -> Selection:
+    """What of a selection puts the requirements `wanted` to the test, as `select` has it; they alone are reported."""
+    meant = _Meant(frozenset(wanted) & selection.requirements, frozenset())
+    index = _Index(selection.cases, selection.requirements, frozenset(invariant), frozenset())
+    return Selection(tuple(case for case in selection.cases if index.plays(case, meant)), meant.requirements)
+
+
 def _judged(cases: Iterable[Case]) -> frozenset[str]:
     return frozenset(identifier for case in cases for identifier in case.requirements)
 
@@ -107,10 +119,11 @@ def _judges_only(case: Case, excluded: Iterable[_Meant]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Meant:
-    """The ids that one pattern means; `cases` also has those of `extra`."""
+    """The ids that one pattern means; `cases` also has those of `extra`. `about` limits what is reported."""
 
     requirements: frozenset[str]
     cases: frozenset[str]
+    about: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +135,12 @@ class _Index:
 
     def meant(self, pattern: str) -> _Meant:
         """Raises UsageError if that is nothing."""
+        if JOINT in pattern:
+            case, _, requirement = pattern.partition(JOINT)
+            pair = _Meant(frozenset(), self.meant(case).cases, self.meant(requirement).requirements)
+            if not (pair.cases and pair.about):
+                raise UsageError(f"{pattern!r} is not of the form CASE:REQUIREMENT")
+            return pair
         ids = {case.id for case in self.cases} | self.extra
         requirements = frozenset(name for name in self.requirements if _matches(name, pattern))
         cases = frozenset(name for name in ids if name == pattern or (not requirements and _matches(name, pattern)))
@@ -132,6 +151,8 @@ class _Index:
 
     def reported(self, meant: _Meant) -> frozenset[str]:
         """The requirements to report if that is asked for."""
+        if meant.about:
+            return meant.about
         judged = _judged(case for case in self.cases if case.id in meant.cases)
         return meant.requirements | judged | (self.invariant if meant.cases else frozenset())
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from conformance.budget import HISTORIES, brief, cost
-from conformance.model import Finding, FindingKind, Frame, Severity, Tally
+from conformance.model import Excerpt, Finding, FindingKind, Frame, Severity, Tally
 
 MAX_FINDINGS_EACH = 5
 """Findings kept for one requirement in one unit; further ones only raise the count of the last."""
+MAX_EXCERPTS = 20
+"""Sessions of which one case tells its frames."""
 LONGEST = 4_000
 """Characters of what a finding says."""
 
@@ -39,7 +42,7 @@ class Mark(NamedTuple):
     """What a ledger held at one moment."""
 
     findings: tuple[Finding, ...]
-    tested: dict[str, set[str]]
+    tested: dict[str, Counter[str]]
     open: dict[str, str]
     blocked: dict[str, str]
     absent: dict[str, str]
@@ -53,7 +56,8 @@ class Ledger:
         self.sealed = False
         """Whether nothing more is written down: what happens to a server that is being ended says nothing."""
         self.findings: list[Finding] = []
-        self.tested: dict[str, set[str]] = {}
+        self.tested: dict[str, Counter[str]] = {}
+        """Requirement → the cases in which it was put to the test, and how often."""
         self.open: dict[str, str] = {}
         self.blocked: dict[str, str] = {}
         self.absent: dict[str, str] = {}
@@ -61,6 +65,14 @@ class Ledger:
         self.histories: list[History] = []
         self.tallies: list[Tally] = []
         self.flaky: list[Finding] = []
+        self.excerpts: dict[str, list[Excerpt]] = {}
+        """Case → its frames, session by session."""
+        self.signs: set[int] = set()
+        """The signs of SDKs that were seen, by their numbers in the catalogue."""
+        self.served: set[str] = set()
+        """The methods that were answered with a result at least once."""
+        self.unknown: set[str] = set()
+        """The methods that were refused as unknown at least once."""
         self.sessions: list[list[str]] = []
         """The cases that were played in each session of the unit, one session after another."""
 
@@ -70,9 +82,9 @@ class Ledger:
             return
         cases = self.tested.get(requirement)
         if cases is None:
-            self.tested[requirement] = {self.case}
+            self.tested[requirement] = Counter((self.case,))
         else:
-            cases.add(self.case)
+            cases[self.case] += 1
 
     def broke(
         self,
@@ -99,7 +111,7 @@ class Ledger:
         requirement, ceiling, proof = finding.requirement, finding.ceiling, finding.frames
         message, expected, actual = map(_clipped, (finding.message, finding.expected, finding.actual))
         case = next((frame.case for frame in proof if frame.case), self.case)
-        self.tested.setdefault(requirement, set()).add(case)
+        self._count(requirement, case)
         same = [i for i, each in enumerate(self.findings) if each.requirement == requirement]
         for i in same:
             known = self.findings[i]
@@ -118,8 +130,11 @@ class Ledger:
     def found(self, finding: Finding) -> None:
         """A finding that is complete already, confirmed or not."""
         if not self.sealed:
-            self.tested.setdefault(finding.requirement, set()).add(finding.case)
+            self._count(finding.requirement, finding.case)
             self.findings.append(finding)
+
+    def _count(self, requirement: str, case: str) -> None:
+        self.tested.setdefault(requirement, Counter())[case] += 1
 
     def take(self, known: int) -> list[Finding]:
         """Take out the findings after the first `known`: the caller writes down what is to be said of them."""
@@ -193,7 +208,7 @@ class Ledger:
 
     def mark(self) -> Mark:
         """What is written down so far, for `unlearn`."""
-        tested = {requirement: set(cases) for requirement, cases in self.tested.items()}
+        tested = {requirement: Counter(cases) for requirement, cases in self.tested.items()}
         return Mark(tuple(self.findings), tested, dict(self.open), dict(self.blocked), dict(self.absent))
 
     def unlearn(self, mark: Mark, keeps: Callable[[Finding], bool]) -> None:
@@ -203,9 +218,9 @@ class Ledger:
         known = {finding.kind for finding in mark.findings}
         kept = [finding for finding in self.findings if finding.kind not in known and keeps(finding)]
         self.findings = [*mark.findings, *kept]
-        self.tested = {requirement: set(cases) for requirement, cases in mark.tested.items()}
+        self.tested = {requirement: Counter(cases) for requirement, cases in mark.tested.items()}
         for finding in kept:
-            self.tested.setdefault(finding.requirement, set()).add(finding.case)
+            self._count(finding.requirement, finding.case)
         self.open, self.blocked, self.absent = dict(mark.open), dict(mark.blocked), dict(mark.absent)
 
     def led_to(self, finding: Finding) -> tuple[Frame, ...]:
@@ -225,6 +240,9 @@ class Ledger:
     def merge(self, other: Ledger) -> None:
         """Take over all that `other` has written down; like findings become one."""
         self.tallies += other.tallies
+        self.signs |= other.signs
+        self.served |= other.served
+        self.unknown |= other.unknown
         self.flaky += [each for each in other.flaky if each.kind not in {mine.kind for mine in self.flaky}]
         for theirs in other.findings:
             for i, mine in enumerate(self.findings):
@@ -234,7 +252,10 @@ class Ledger:
             else:
                 self.findings.append(theirs)
         for requirement, cases in other.tested.items():
-            self.tested.setdefault(requirement, set()).update(cases)
+            self.tested.setdefault(requirement, Counter()).update(cases)
+        for case, excerpts in other.excerpts.items():
+            mine_too = self.excerpts.setdefault(case, [])
+            mine_too += excerpts[: MAX_EXCERPTS - len(mine_too)]
         for known, further in (
             (self.open, other.open),
             (self.blocked, other.blocked),

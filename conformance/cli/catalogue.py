@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NoReturn
+
 import click
 
 from conformance.cli.wrong_use import wrong
+
+if TYPE_CHECKING:
+    from conformance.reporters.knowledge import Catalogue
+
+TARGET_FILE = "target-file"
 
 
 @click.command("list")
@@ -16,64 +24,68 @@ def list_requirements(as_json: bool, state: str | None, area: str, revision: str
     """List the requirements and how each is checked."""
     import json
 
-    from conformance.catalogue.requirements import load
-    from conformance.checks.profiles import rules as profiles
-    from conformance.checks.registry import checks, coverage
+    from conformance.checks.registry import coverage
     from conformance.reporters.catalogue import advice, covered, entry, listing
-    from conformance.reporters.catalogue import state as state_of
+    from conformance.reporters.knowledge import Catalogue
     from conformance.revisions import BY_DATE
 
-    requirements, by = load(), checks()
-    rules = profiles.load()[1]
-    areas = list(dict.fromkeys(requirement.area for requirement in requirements.values()))
-    if area == profiles.AREA:
-        requirements, by = profiles.requirements(rules), profiles.checked_by(rules)
-    elif area and area not in areas:
-        wrong(f"there is no area {area!r}; there are {', '.join([*areas, profiles.AREA])}")
+    catalogue = Catalogue()
+    if area and area not in catalogue.areas:
+        wrong(f"there is no area {area!r}; there are {', '.join(catalogue.areas)}")
     if revision and revision not in BY_DATE:
         wrong(f"unknown revision {revision}; there are {', '.join(BY_DATE)}")
+    rows = catalogue.within(area) if area else [catalogue.of(name) for name in catalogue.requirements]
     chosen = [
-        requirement
-        for requirement in requirements.values()
-        if (not area or requirement.area == area)
-        and (not revision or revision in requirement.levels)
-        and (state is None or state_of(requirement, by) == state)
+        row
+        for row in rows
+        if (not revision or revision in row.requirement.levels) and (state is None or row.state == state)
     ]
     if as_json:
-        click.echo(json.dumps([entry(requirement, by) for requirement in chosen], indent=2))
+        click.echo(json.dumps([entry(row) for row in chosen], indent=2))
     else:
-        click.echo(listing(chosen, by))
+        click.echo(listing(chosen))
         if not area and state is None:
-            click.echo(advice(profiles.requirements(rules).values(), profiles.checked_by(rules)))
+            click.echo(advice([catalogue.of(name) for name in catalogue.rules]))
             if not revision:
                 click.echo(covered(coverage()))
 
 
 @click.command()
-@click.argument("requirement", metavar="ID")
-def explain(requirement: str) -> None:
+@click.argument("subject", metavar="ID")
+def explain(subject: str) -> None:
     """Explain a requirement: its text, its source, how it is checked.
 
-    ID: for example tools/list-shape, or target-file for the keys of the target file.
+    ID: for example tools/list-shape; a case, such as tools/call-each; an area, such as tools; or target-file for the
+    keys of the target file.
     """
-    import difflib
-
-    from conformance.catalogue.mistakes import about
-    from conformance.catalogue.requirements import load
-    from conformance.checks.profiles import rules as profiles
-    from conformance.checks.registry import checks
-    from conformance.reporters.catalogue import explanation, target_file_keys
+    from conformance.reporters.catalogue import area_text, case_text, explanation, target_file_keys
+    from conformance.reporters.knowledge import Catalogue
     from conformance.settings.settings import faults
 
-    if requirement == "target-file":
+    if subject == TARGET_FILE:
         click.echo(target_file_keys())
         return
-    rules = profiles.load()[1]
-    known = {**load(), **profiles.requirements(rules)}
-    if requirement not in known:
-        near = difflib.get_close_matches(requirement, known, n=3, cutoff=0.5)
-        near = near or [identifier for identifier in known if identifier.endswith(f"/{requirement}")]
-        wrong(f"there is no requirement {requirement!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    click.echo(
-        explanation(known[requirement], {**checks(), **profiles.checked_by(rules)}, faults(), about(requirement))
-    )
+    catalogue = Catalogue()
+    told = []
+    if subject in catalogue.requirements or subject in catalogue.rules:
+        told.append(explanation(Catalogue(faults()).of(subject)))
+    if subject in catalogue.cases:
+        told.append(case_text(catalogue, catalogue.cases[subject]))
+    if not told:
+        try:
+            told.append(area_text(catalogue, subject))
+        except KeyError:
+            _unknown(subject, catalogue)
+    click.echo("\n\n".join(told))
+
+
+def _unknown(subject: str, catalogue: Catalogue) -> NoReturn:
+    """Say that there is nothing of that name, and what is nearly called so."""
+    import difflib
+
+    areas = {*catalogue.areas, *(case.area for case in catalogue.cases.values())}
+    names = [*catalogue.requirements, *catalogue.rules, *catalogue.cases, *sorted(areas), TARGET_FILE]
+    near: Iterable[str] = [name for name in names if name.endswith(f"/{subject}")]
+    near = near or difflib.get_close_matches(subject, names, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else "mcp-conform list lists all requirements"
+    wrong(f"there is no requirement, case or area {subject!r}; {hint}")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 
-from conformance.engine.fleet import Fleet
-from conformance.engine.options import ClientConfig, Invocation
+from conformance.cli import pipeline
+from conformance.engine.options import ClientConfig, Invocation, Options
 from conformance.engine.runner import Runner
+from conformance.engine.several import Several
 from conformance.engine.supervision import Engine, Supervisor
 from conformance.engine.verdicts import EXIT_UNTESTED
 from conformance.model import UsageError
 from conformance.reporters import Reporter, to_file
 from conformance.reporters.delivery import TERMINAL, Delivery
+from conformance.reporters.report_file import STDOUT
 from conformance.reporters.words import lines, visible
 from conformance.system import interrupts
+from conformance.system.github_actions import Output
 from conformance.system.standard_streams import say
 from conformance.target.mask import Mask
 from conformance.transports.stdio import StdioTransport
@@ -30,6 +34,7 @@ def carry_out(plan: Invocation, ahead: StdioTransport | None = None) -> int:
     paths = [path.resolve() for path in plan.files.values()]
     if len(set(paths)) < len(paths):
         raise UsageError("two reports cannot go to the same file")
+    output: Output = "stderr" if STDOUT in plan.files.values() else "stdout"
     interrupts.settle(False)
     engine = _engine(plan, ahead)
     mask = Mask(plan.target.secrets)
@@ -37,15 +42,19 @@ def carry_out(plan: Invocation, ahead: StdioTransport | None = None) -> int:
         engine.teach(mask.learn)
     with contextlib.closing(Delivery(mask)) as delivery:
         for kind, path in plan.files.items():
+            if pipeline.is_summary(path):
+                continue
             try:
                 delivery.add(f"--{kind}: {path}", to_file(kind, path, plan.options.fail_on))
             except OSError as error:
                 raise UsageError(f"--{kind}: {path} cannot be written: {error.strerror}") from None
         if plan.save_cases is not None:
             delivery.add(f"--save-cases: {plan.save_cases}", _found_cases(plan.save_cases))
-        delivery.add(TERMINAL, TerminalReporter(plan.verbose))
+        for name, reporter in pipeline.reporters(plan, output):
+            delivery.add(name, reporter)
+        delivery.add(TERMINAL, TerminalReporter(plan.detail, getattr(sys, output)))
         try:
-            return _report(engine, delivery, mask, plan.options.time_limit)
+            return _report(engine, delivery, mask, plan.options)
         except UsageError as error:
             raise UsageError(mask.text(visible(str(error)))) from None
 
@@ -53,7 +62,9 @@ def carry_out(plan: Invocation, ahead: StdioTransport | None = None) -> int:
 def _engine(plan: Invocation, ahead: StdioTransport | None) -> Engine:
     target = plan.target
     try:
-        return Fleet(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options, ahead)
+        return (
+            Several(target, plan.options) if isinstance(target, ClientConfig) else Runner(target, plan.options, ahead)
+        )
     except UsageError as error:
         raise UsageError(str(error)) from None
 
@@ -69,10 +80,12 @@ def _found_cases(folder: Path) -> Reporter:
         raise UsageError(f"--save-cases: {folder} cannot be written: {error.strerror}") from None
 
 
-def _report(engine: Engine, delivery: Delivery, mask: Mask, limit: float) -> int:
+def _report(engine: Engine, delivery: Delivery, mask: Mask, options: Options) -> int:
     """Run the engine and have all reports written; the exit status. Raises UsageError."""
-    with Supervisor(engine, limit) as supervisor:
+    with Supervisor(engine, options.time_limit) as supervisor:
         report = supervisor.run(delivery.tell)
+        if options.baseline is not None:
+            report = options.baseline.applied(report, options.fail_on)
         with supervisor.last_words():
             report = delivery.finish(report)
         for sentence in delivery.lost:

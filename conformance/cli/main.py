@@ -7,122 +7,66 @@ import errno
 import gc
 import traceback
 import warnings
-from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from conformance.budget import give_back_early
 from conformance.cli import catalogue
+from conformance.cli.baseline import baseline
+from conformance.cli.bench import bench
 from conformance.cli.cases import cases
 from conformance.cli.diff import diff
 from conformance.cli.export import export
+from conformance.cli.fleet import fleet
 from conformance.cli.init import init
+from conformance.cli.options import (
+    CARE,
+    CHOICE,
+    CWD,
+    ENVIRONMENT,
+    FILES,
+    FUZZ,
+    FUZZING,
+    HARMFUL,
+    HEADER,
+    ONLY,
+    PROFILE,
+    QUICK,
+    QUIET,
+    REPORTS,
+    REVISION,
+    SERVER,
+    TARGET,
+    TOKEN_ENV,
+    TRANSPORT,
+    VERBOSE,
+    Sections,
+    call_tools,
+    file_option,
+    option,
+    report_files,
+    seconds,
+)
 from conformance.cli.wrong_use import wrong
 from conformance.system import interrupts
 from conformance.system.standard_streams import FAILED, flush, say, silence, why
 
 if TYPE_CHECKING:
-    from conformance.engine.options import Invocation
+    from conformance.engine.options import Detail, Invocation
     from conformance.settings.settings import Words
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-TARGET, CHOICE, CARE, REPORTS = "The server", "What is tested", "Tools and timeouts", "Reports and exit status"
-FUZZING, OTHER = "Generated frames", "Options"
-
-
-class _Option(click.Option):
-    """An option in a section of the help."""
-
-    def __init__(self, *args: Any, section: str, **how: Any) -> None:
-        super().__init__(*args, **how)
-        self.section = section
+def _written(given: dict[str, Any]) -> dict[str, Path]:
+    return {kind: given[kind] for kind in FILES if given[kind]}
 
 
-class _Sections(click.Group):
-    """Help with a section for each group of options, and the commands in our order."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                sections.setdefault(getattr(parameter, "section", OTHER), []).append(record)
-        for title, rows in sorted(sections.items(), key=lambda section: section[0] == OTHER):
-            with formatter.section(title):
-                formatter.write_dl(rows)
-        self.format_commands(ctx, formatter)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-def _option(section: str, *names: str, **how: Any) -> Callable[[F], F]:
-    return click.option(*names, cls=_Option, section=section, **how)
-
-
-def _file(section: str, name: str, text: str, metavar: str = "FILE") -> Callable[[F], F]:
-    return _option(section, name, type=click.Path(path_type=Path), metavar=metavar, help=text)
-
-
-def _seconds(section: str, name: str, text: str) -> Callable[[F], F]:
-    return _option(section, name, type=click.FloatRange(min=0.1), metavar="SECONDS", help=text)
-
-
-TRANSPORT = _option(
-    TARGET,
-    "--transport",
-    type=click.Choice(["stdio", "http", "sse", "websocket"]),
-    help="How the server is spoken to; sse is HTTP+SSE, as of 2024-11-05. Default: stdio without a --url, websocket at "
-    "a ws:// URL, else http and, if messages are refused there, sse.",
-)
-REVISION = _option(
-    CHOICE,
-    "--revision",
-    multiple=True,
-    metavar="DATE",
-    help="Test this revision of the specification, and fail if the server does not speak it. Repeatable. all: every "
-    "one that it speaks; newest: only the newest. Default: the newest with a handshake, and the newest without one.",
-)
-ONLY = _option(
-    CHOICE,
-    "--only",
-    multiple=True,
-    metavar="PATTERN",
-    help="Test only what matches: an area, a requirement or a case; * and ? are wildcards. Repeatable.",
-)
-QUICK = _option(
-    CHOICE,
-    "--quick",
-    is_flag=True,
-    help="Test only what can be found out in one session, while you work on the server. The whole run finds more.",
-)
-HARMFUL = _option(
-    CARE,
-    "--harmful",
-    is_flag=True,
-    help="Send also what may hurt the server, such as generated frames, to one that was not started by mcp-conform. "
-    "One that it starts itself (--server) always gets them.",
-)
-PROFILE = _option(
-    CHOICE,
-    "--profile",
-    multiple=True,
-    metavar="NAME",
-    help="Give advice on what these clients need: claude, vscode, openai, gemini, cursor; registry: what "
-    "directories of servers need. Repeatable.",
-)
-FUZZ = _option(
-    FUZZING,
-    "--fuzz",
-    type=click.IntRange(0, 1_000_000),
-    metavar="N",
-    help="How many frames each campaign generates; 0: none.  [default: 300]",
-)
-VERBOSE = _option(REPORTS, "--verbose", "-v", is_flag=True, help="Show each case as it ends, and each finding in full.")
+def _detail(given: dict[str, Any]) -> Detail:
+    if given["verbose"] and given["quiet"]:
+        wrong("--verbose and --quiet contradict each other")
+    return "full" if given["verbose"] else "quiet" if given["quiet"] else "usual"
 
 
 COLLECT = 100_000
@@ -181,12 +125,12 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 
 @click.group(
     "mcp-conform",
-    cls=_Sections,
+    cls=Sections,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@_option(TARGET, "--server", default="", metavar="COMMAND", help="Command that starts the server.")
-@_option(
+@SERVER
+@option(
     TARGET,
     "--url",
     default="",
@@ -194,16 +138,11 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     help="URL of a server that is running or, with --server, is started; {port} in both is a free port.",
 )
 @TRANSPORT
-@_option(TARGET, "--env", multiple=True, metavar="NAME=VALUE", help="Add to the server's environment. Repeatable.")
-@_file(TARGET, "--cwd", "The folder in which the server is started.", "DIR")
-@_option(TARGET, "--header", multiple=True, metavar="'NAME: VALUE'", help="Send with every HTTP request. Repeatable.")
-@_option(
-    TARGET,
-    "--token-env",
-    metavar="NAME",
-    help="Send the access token in this environment variable with every HTTP request. It is never shown.",
-)
-@_option(
+@ENVIRONMENT
+@CWD
+@HEADER
+@TOKEN_ENV
+@option(
     TARGET,
     "--other-token",
     multiple=True,
@@ -211,27 +150,27 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     help="Another access token, in this environment variable, which must be refused somewhere; its kind is "
     "fewer-scopes, other-user, other-audience or expired. Repeatable.",
 )
-@_option(
+@option(
     TARGET,
     "--oauth",
     type=click.Choice(["client-credentials"]),
     help="Get the access token from the authorization server that the server names, which is contacted for that, with "
     "the client in MCP_CONFORM_CLIENT_ID and MCP_CONFORM_CLIENT_SECRET.",
 )
-@_option(
+@option(
     TARGET,
     "--register-client",
     is_flag=True,
     help="Clients may be registered with the server, if it is its own authorization server (2025-03-26).",
 )
-@_option(TARGET, "--scope", metavar="SCOPE", help="What --oauth asks for.  [default: what the server names]")
-@_file(
+@option(TARGET, "--scope", metavar="SCOPE", help="What --oauth asks for.  [default: what the server names]")
+@file_option(
     TARGET,
     "--target",
     "Target file, which describes the server. Default: mcp-conform.yaml, or [tool.mcp-conform] in "
     "pyproject.toml, in this folder. Command-line options override it.",
 )
-@_option(
+@option(
     TARGET,
     "--config",
     default="",
@@ -239,41 +178,51 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     help="Test the servers of an MCP client's configuration, such as .mcp.json, .vscode/mcp.json or "
     "claude_desktop_config.json.",
 )
-@_option(TARGET, "--name", multiple=True, metavar="NAME", help="Test only this server of --config. Repeatable.")
+@option(TARGET, "--name", multiple=True, metavar="NAME", help="Test only this server of --config. Repeatable.")
 @REVISION
 @ONLY
-@_option(CHOICE, "--skip", multiple=True, metavar="PATTERN", help="Leave out what matches. Repeatable.")
-@_file(CHOICE, "--cases", "Also run your own cases, in this folder.", "DIR")
+@option(CHOICE, "--skip", multiple=True, metavar="PATTERN", help="Leave out what matches. Repeatable.")
+@file_option(CHOICE, "--cases", "Also run your own cases, in this folder.", "DIR")
 @QUICK
+@option(
+    CHOICE, "--watch", is_flag=True, help="Test as with --quick, again whenever a file in the server's folder changes."
+)
 @PROFILE
 @FUZZ
-@_seconds(FUZZING, "--fuzz-time", "How long a campaign may last.  [default: 10]")
-@_option(FUZZING, "--seed", type=int, metavar="NUMBER", help="Which frames are generated.  [default: 0]")
-@_file(FUZZING, "--save-cases", "Write what the campaigns found to DIR/found.yaml, as cases that reproduce it.", "DIR")
-@_option(
-    CARE,
-    "--call-tools",
-    type=click.Choice(["none", "safe", "all"]),
-    help="Which tools may be called: none, safe (those annotated readOnlyHint: true) or all.  [default: safe]",
+@seconds(FUZZING, "--fuzz-time", "How long a campaign may last.  [default: 10]")
+@option(FUZZING, "--seed", type=int, metavar="NUMBER", help="Which frames are generated.  [default: 0]")
+@file_option(
+    FUZZING, "--save-cases", "Write what the campaigns found to DIR/found.yaml, as cases that reproduce it.", "DIR"
 )
-@_option(CARE, "--call-tool", multiple=True, metavar="NAME", help="This tool may be called. Repeatable.")
-@_option(CARE, "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many servers run at once.  [default: 6]")
+@call_tools(CARE)
+@option(CARE, "--call-tool", multiple=True, metavar="NAME", help="This tool may be called. Repeatable.")
+@option(CARE, "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many servers run at once.  [default: 6]")
 @HARMFUL
-@_seconds(CARE, "--start-timeout", "How long the first answer may take.  [default: 30]")
-@_seconds(CARE, "--timeout", "How long any other answer may take.  [default: 10]")
-@_seconds(CARE, "--time-limit", "How long the run may take: then it stops and reports.  [default: no limit]")
-@_option(REPORTS, "--strict", is_flag=True, help="Warnings fail too, like --fail-on warning.")
-@_option(
+@seconds(CARE, "--start-timeout", "How long the first answer may take.  [default: 30]")
+@seconds(CARE, "--timeout", "How long any other answer may take.  [default: 10]")
+@seconds(CARE, "--time-limit", "How long the run may take: then it stops and reports.  [default: no limit]")
+@seconds(CARE, "--server-time-limit", "How long each server of a --config may take.  [default: no limit]")
+@option(REPORTS, "--strict", is_flag=True, help="Warnings fail too, like --fail-on warning.")
+@option(
     REPORTS,
     "--fail-on",
     type=click.Choice(["violation", "warning", "advice"]),
     help="The lowest severity that fails, with exit status 1.  [default: violation]",
 )
-@_file(REPORTS, "--json", "Write the report as JSON.")
-@_file(REPORTS, "--junit", "Write the report as JUnit XML.")
-@_file(REPORTS, "--trace", "Write every frame as it is sent or received, as JSON lines.")
-@_file(REPORTS, "--snapshot", "Write what the server offers, for mcp-conform diff.")
+@file_option(
+    REPORTS,
+    "--baseline",
+    "Failures that are known do not fail; those in the file that are gone do. mcp-conform baseline writes one.",
+)
+@report_files
+@option(
+    REPORTS,
+    "--format",
+    type=click.Choice(["text", "github"]),
+    help="How stdout is written: text, or github for text with annotations.  [default: github in GitHub Actions]",
+)
 @VERBOSE
+@QUIET
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
 )
@@ -316,13 +265,30 @@ def app(context: click.Context, /, **given: Any) -> None:
                 "say what to test: --server COMMAND, --url URL or --config FILE; mcp-conform init writes a target file"
             )
         tested, options = settle(_words(given), file)
-        files = {kind: given[kind] for kind in ("json", "junit", "trace", "snapshot") if given[kind]}
+        files = _written(given)
         servers = configured(config, given["name"]) if config else tested
         options = replace(options, trace="trace" in files)
-        plan = Invocation(servers, options, files, given["verbose"], given["save_cases"])
+        form = given["format"] or ""
+        plan = Invocation(servers, options, files, _detail(given), given["save_cases"], form)
     except UsageError as error:
         wrong(str(error))
+    if given["watch"]:
+        _watch(given, config)
     _run(plan)
+
+
+def _watch(given: dict[str, Any], config: str) -> NoReturn:
+    """Start runs of the same command line. What is wrong with it has been told already."""
+    import sys
+
+    from conformance.cli.watch import keep_watching
+
+    if given["json"]:
+        wrong("--json cannot be used with --watch, which keeps reports of its own")
+    words = [word for word in sys.argv[1:] if word != "--watch"]
+    quick = [] if given["quick"] else ["--quick"]
+    folder = given["cwd"] or (given["target"] or Path(config or ".")).parent
+    click.get_current_context().exit(keep_watching([*words, *quick], folder))
 
 
 def _words(given: dict[str, Any]) -> Words:
@@ -347,13 +313,14 @@ def _words(given: dict[str, Any]) -> Words:
 @QUICK
 @PROFILE
 @FUZZ
+@report_files
 @VERBOSE
+@QUIET
 def demo(
     fault: tuple[str, ...],
     list_faults: bool,
     transport: str | None,
     authorization: bool,
-    verbose: bool,
     **given: Any,
 ) -> None:
     """Test the bundled reference server; --fault shows what a failure looks like."""
@@ -367,7 +334,8 @@ def demo(
         return
     try:
         _, options = settle(replace(_words(given), call_tools="all"), None)
-        plan = Invocation(reference(fault, transport or "", authorization), options, {}, verbose)
+        options = replace(options, trace=bool(given["trace"]))
+        plan = Invocation(reference(fault, transport or "", authorization), options, _written(given), _detail(given))
     except UsageError as error:
         wrong(str(error))
     _run(plan)
@@ -388,5 +356,5 @@ def _run(plan: Invocation) -> NoReturn:
     click.get_current_context().exit(status)
 
 
-for _command in (catalogue.list_requirements, catalogue.explain, init, diff, cases, export):
+for _command in (catalogue.list_requirements, catalogue.explain, init, baseline, diff, bench, fleet, cases, export):
     app.add_command(_command)

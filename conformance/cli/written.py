@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -52,9 +53,12 @@ MAX_DEPTH = 200
 
 
 def read(path: Path) -> tuple[str, Json]:
-    """The kind of the file, a key of VERSIONS, and its data. Ends the program with status 2 if the file is wrong."""
+    """The kind of the file, a key of VERSIONS, and its data; Path("-") is stdin.
+
+    Ends the program with status 2 if the file is wrong.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = sys.stdin.buffer.read().decode() if path == Path("-") else path.read_text(encoding="utf-8")
         data = json.loads(text, parse_constant=_refuse)
     except OSError as error:
         wrong(f"{path} cannot be read: {error.strerror}")

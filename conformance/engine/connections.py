@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -81,6 +82,7 @@ class Connections:
         self._patient = limits
         self._hurried = True
         self._watch = watch
+        self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._starts = Starts(lambda: StdioTransport(target, self.limits), 0 if target.url else spares)
         self._open_ones: set[Transport] = set()
@@ -144,6 +146,7 @@ class Connections:
         """
         transport = self._at_url(own_process, beside) if self.target.url else self._stdio(urgent)
         session = Session(transport, era_of(revision), revision, client=client, limits=self.limits)
+        session.watching.label = f"{transport.name}-{next(self._numbers)}"
         session.secrets = self._secrets
         session.anonymous = bool(self.target.url) and not self.target.headers and "@" not in self.target.url
         session.requests.patience = self.patience

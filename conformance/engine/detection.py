@@ -14,7 +14,7 @@ from conformance.model import Finding, Limits, Severity
 from conformance.revisions import ALL, BY_DATE, HANDSHAKE, NEWEST, Revision, named_version, standing
 from conformance.session.messages import parse
 from conformance.session.session import Call, NotSpoken
-from conformance.target.process import ending
+from conformance.target.process import SAID, ending
 from conformance.transports import StartError
 
 PATIENCE = 5.0
@@ -91,7 +91,7 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
         call = reason.call
         silent = call is None or (not (call.answers or call.unread) and (call.head is None or call.head.status is None))
         judged = judge_refusal(stage, reason)
-        lost = call.lost + _circumstances(stage) if silent and call is not None else ""
+        lost = _named(call.lost) + _circumstances(stage) if silent and call is not None else ""
         why = f"{call.method} is not answered: {lost}" if silent and call is not None else str(reason)
         return Attempt(
             revision, stage, reason=why, offered=reason.offered, silent=silent, lost=lost, call=call, judged=judged
@@ -217,7 +217,11 @@ def _circumstances(stage: Stage) -> str:
         return (
             "; it wants Content-Length headers, as the Language Server Protocol does: MCP frames messages by newlines"
         )
-    return f"; its stderr ends with: {said}" if said else "; its stderr is empty"
+    return f"; {SAID}{said}" if said else "; its stderr is empty"
+
+
+def _named(lost: str) -> str:
+    return f"{lost} (--start-timeout)" if lost.startswith("no answer within") else lost
 
 
 def _heard(stage: Stage) -> bool:

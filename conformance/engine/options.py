@@ -13,10 +13,14 @@ from conformance.session.answers import Given
 from conformance.survey.survey import CallPolicy, Samples
 
 if TYPE_CHECKING:
+    from conformance.catalogue.selection import Selection
+    from conformance.engine.baseline import Baseline
     from conformance.engine.own import Own
 
 
 FailOn = Literal["violation", "warning", "advice"]
+Detail = Literal["quiet", "usual", "full"]
+"""How much is shown on the terminal: the verdict and the violations, what is worth reading, or everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,9 @@ class Options:
     headers that the command line gives beside the file. `shared` means that the same options are for
     several targets: a tool that one of them lacks another may have. `quick` leaves out what one session cannot tell
     at once. `harmful` plays what may hurt the server also on one that somebody else runs. `time_limit` is in
-    seconds, for all targets together.
+    seconds, for all targets together, `server_time_limit` for each server of a client configuration. `selected` is what
+    is played and reported, instead of what `only`, `skip` and `quick` leave. Of the revisions that the target speaks,
+    only those `within` are tested, if there are any.
     """
 
     revisions: tuple[str, ...] = ()
@@ -64,6 +70,10 @@ class Options:
     given: frozenset[str] = frozenset()
     shared: bool = False
     time_limit: float = math.inf
+    server_time_limit: float = math.inf
+    baseline: Baseline | None = None
+    selected: Selection | None = None
+    within: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +101,14 @@ class ClientConfig:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What is to be tested, how, and what is to be written: kind of report → file, and the folder for cases found."""
+    """What is to be tested, how, and what is to be written: kind of report → file, and the folder for cases found.
+
+    `format` is how stdout is written, "" if the user did not say.
+    """
 
     target: Target | ClientConfig
     options: Options
     files: Mapping[str, Path]
-    verbose: bool = False
+    detail: Detail = "usual"
     save_cases: Path | None = None
+    format: str = ""

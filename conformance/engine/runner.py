@@ -28,11 +28,11 @@ from conformance.engine.options import Options
 from conformance.engine.own import Own
 from conformance.engine.plan import plan, plan_locked
 from conformance.engine.stage import OPENING, Stage
-from conformance.engine.time_limit import TimeLimit
+from conformance.engine.time_limit import TimeLimit, out_of_time
 from conformance.engine.tracing import Tracer
 from conformance.engine.units import State, Workshop
 from conformance.engine.verdicts import counts, exit_status
-from conformance.model import Finding, FindingKind, Report, Target, UsageError
+from conformance.model import Finding, FindingKind, Report, Requirement, Target, UsageError
 from conformance.revisions import ALL, BY_DATE, CHOICES, HTTP_SSE, NEWEST, Revision, is_custom
 from conformance.session.session import Session
 from conformance.survey.survey import CallPolicy, Survey
@@ -61,7 +61,11 @@ class Runner:
         self.cases = (*cases(), *own.cases)
         self._limit = limit or TimeLimit(options.time_limit)
         self._untried: tuple[str, ...] = ()
-        self.selection, self._notes = chosen(self.cases, self.requirements, options, ours=bool(target.command))
+        self._notes: list[str] = []
+        if options.selected is not None:
+            self.selection = options.selected
+        else:
+            self.selection, self._notes = chosen(self.cases, self.requirements, options, ours=bool(target.command))
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._states: list[State] = []
@@ -138,9 +142,9 @@ class Runner:
         """What has been learned so far."""
         from conformance import __version__
 
-        cut = self._limit.reason if self._limit.reached else INTERRUPTED
-        options, cut = self._own_options(), "" if self._complete else cut
-        runs = tuple(self._conclusion.run(state, options, cut) for state in self._states)
+        late = out_of_time(self._limit) if self._limit.reached else ""
+        options, cut = self._own_options(), "" if self._complete or late else INTERRUPTED
+        runs = tuple(self._conclusion.run(state, options, cut, late) for state in self._states)
         lost = [reason for state in self._states for reason in state.lost]
         gone = next((state.gone for state in self._states if state.gone), "")
         if self._limit.reached:
@@ -164,6 +168,10 @@ class Runner:
             fail_on=self.options.fail_on,
         )
         return replace(report, exit=exit_status(report, self.options.fail_on))
+
+    def reportable(self, revision: str, transport: str) -> list[Requirement]:
+        """The requirements on which a run in `revision` over `transport` gives a verdict, in catalogue order."""
+        return list(self._conclusion.reportable(revision, transport))
 
     @property
     def effort(self) -> tuple[int, int]:
@@ -193,10 +201,14 @@ class Runner:
     def _detect(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
         options = self.options
         failed: list[Attempt] = []
+        elsewhere: list[str] = []
         for tried in self._attempts(pool):
             if isinstance(tried, events.Noted):
                 yield tried
             elif tried.spoken and not self._wanted(tried.revision):
+                discard(tried)
+            elif tried.spoken and options.within and tried.revision.date not in options.within:
+                elsewhere.append(tried.revision.date)
                 discard(tried)
             elif tried.spoken and tried.stage is not None:
                 self._states.append(self._state(tried))
@@ -213,12 +225,12 @@ class Runner:
                 "only what holds over every transport is tested"
             )
         self._states.sort(key=lambda state: state.revision.date)
-        spoken = tuple(state.revision.date for state in self._states)
+        spoken = tuple(sorted([*elsewhere, *(state.revision.date for state in self._states)]))
         for state in self._states:
             state.spoken = spoken
         if self._states:
             self._connections.adapt(max(state.startup for state in self._states))
-        if not self._states:
+        if not spoken:
             judge_offers(failed)
         told: set[FindingKind] = set()
         for tried, ledger in zip(failed, pool.map(lambda tried: discard(tried, self._begin), failed), strict=True):
@@ -226,7 +238,10 @@ class Runner:
                 self._states.append(self._failed_state(tried, ledger))
                 told.update(finding.kind for finding in ledger.findings)
             self._notes.append(f"{tried.revision.date} is not spoken: {tried.reason}")
-        if not self._states and (locked := next((tried for tried in failed if tried.locked), None)) is not None:
+        if (
+            not (spoken or self._states)
+            and (locked := next((tried for tried in failed if tried.locked), None)) is not None
+        ):
             self._states.append(self._locked_state(locked))
         if spoken and not options.revisions:
             there = [r.date for r in BY_DATE.values() if r.carried_by(self.target.transport)]

@@ -11,6 +11,8 @@ from conformance.checks.invariants.wire import SuiteError
 from conformance.checks.ledger import History, Ledger
 from conformance.checks.probes import no_web
 from conformance.engine.connections import Connections
+from conformance.engine.counting import Counting
+from conformance.engine.noticing import Methods, Signs
 from conformance.model import Finding
 from conformance.session.session import Observer, Session
 from conformance.transports.web import Web
@@ -41,7 +43,8 @@ class Stage:
         self._connections = connections
         self._webs: list[Web] = []
         self._watching = [invariant(session, ledger) for invariant in invariants]
-        session.observers[:0] = self._watching
+        self._counting = Counting(session.watching.label, ledger)
+        session.observers[:0] = [*self._watching, self._counting, Signs(ledger), Methods(ledger)]
         session.watching.mishap = self._mishap
 
     def enter(self, case: str) -> None:
@@ -103,6 +106,7 @@ class Stage:
 
     def _part(self) -> None:
         """Let go of the session, which may have heard much: as part of a cycle it would stay for long."""
+        self._counting.finish()
         for web in self._webs:
             web.close()
         self._connections.forget(self.session)

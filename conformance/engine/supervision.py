@@ -41,7 +41,7 @@ SIGNAL, OVER, TIME = "signal", "over", "time"
 
 
 class Engine(Protocol):
-    """What is supervised: a Runner or a Fleet."""
+    """What is supervised: a Runner, or Several of them."""
 
     def run(self) -> Iterator[Event]:
         """Everything, event by event; the last one is Finished."""
@@ -73,6 +73,7 @@ class Supervisor:
         self._usage: UsageError | None = None
         self._reporting = False
         self._alarm: threading.Timer | None = None
+        self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Supervisor:
         self._taken.__enter__()
@@ -83,15 +84,26 @@ class Supervisor:
     def __exit__(self, *error: object) -> None:
         self._taken.__exit__(None, None, None)
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether there was a signal."""
+        return self._signals > 0
+
     def run(self, tell: Callable[[Event], None]) -> Report:
         """Run to the end and pass on all events but the last. Raises UsageError; BrokenPipeError of `tell` ends it."""
-        threading.Thread(target=self._work, args=(tell,), name="mcp-conform-engine", daemon=True).start()
+        self._thread = threading.Thread(target=self._work, args=(tell,), name="mcp-conform-engine", daemon=True)
+        self._thread.start()
         first = self._next(self._limit + GRACE)
         if first is not OVER:
             self._stop(NOTICE if first is SIGNAL else b"")
         if self._usage is not None:
             raise self._usage
         return self._finished or self._learned()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the engine, which may have been told to stop, to have ended, for so long at most."""
+        if self._thread is not None:
+            self._thread.join(seconds)
 
     @contextlib.contextmanager
     def last_words(self) -> Iterator[None]:

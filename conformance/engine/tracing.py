@@ -26,5 +26,4 @@ class Tracer:
 
     def _put(self, frame: Frame) -> None:
         session = self._session
-        name = f"{session.transport.name}-{id(session):x}"
-        self._tell(FrameSeen(session.revision.date, session.transport.name, name, frame))
+        self._tell(FrameSeen(session.revision.date, session.transport.name, session.watching.label, frame))

@@ -21,7 +21,7 @@ from conformance.checks.profiles.rules import Rule
 from conformance.engine.connections import Connections
 from conformance.engine.player import play
 from conformance.engine.stage import OPENING, SURVEY, Stage, said
-from conformance.engine.time_limit import TimeLimit
+from conformance.engine.time_limit import TimeLimit, out_of_time
 from conformance.model import Fuzzing, Json
 from conformance.revisions import BY_DATE, Revision
 from conformance.session.messages import Unread
@@ -238,7 +238,8 @@ class _Unit:
     def leaves_out(self, case: Case) -> bool:
         """Whether there is no time left for it, which is written down."""
         if self.workshop.time_limit.forbids():
-            self._leave(case, self.workshop.time_limit.reason)
+            for requirement in case.requirements:
+                self.ledger.inconclusive(requirement, out_of_time(self.workshop.time_limit))
             return True
         why = self.workshop.connections.patience.over
         for requirement in case.requirements if why else ():

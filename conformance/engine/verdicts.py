@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from conformance.checks.ledger import Ledger
+from conformance.codes import METHOD_NOT_FOUND
 from conformance.model import Basis, Finding, Judged, Level, Report, Requirement, Run, Severity, Verdict
+from conformance.session.messages import parse
 from conformance.survey.survey import Survey
 
 BINDING = (Basis.TEXT, Basis.SCHEMA, Basis.JSONRPC, Basis.OWN)
@@ -22,12 +24,26 @@ EXIT_UNTESTED = 3
 FAIL_ON = ("violation", "warning", "advice")
 
 
+SERVED = (
+    "completion/method-available",
+    "logging/set-level-answered",
+    "prompts/methods-available",
+    "resources/methods-available",
+    "resources/subscribe-answered",
+    "resources/templates-list-available",
+    "subscriptions/listen-supported",
+    "tools/methods-available",
+)
+"""The rules that a method which the server declares is there: of what follows from that, only they fail."""
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What the engine knows about a run when verdicts are due.
 
-    `survey` is None if the session could not be opened. `seconds` is the time spent on each case.
-    `cases_of` are the cases that can judge a requirement. `softened` is what the user has weigh less.
+    `survey` is None if the session could not be opened. `seconds` is the time spent on each case, divided by the number
+    of requirements that it judges. `cases_of` are the cases that can judge a requirement. `softened` is what the user
+    has weigh less. `out_of_time` says why there was no time for the rest.
     """
 
     revision: str
@@ -37,6 +53,7 @@ class Facts:
     cases_of: Mapping[str, tuple[str, ...]]
     seconds: Mapping[str, float] = field(default_factory=dict)
     blocked_by: str = ""
+    out_of_time: str = ""
     softened: Mapping[str, Severity] = field(default_factory=dict)
 
 
@@ -48,6 +65,12 @@ def severity_of(requirement: Requirement, revision: str, ceiling: Severity | Non
     binding = requirement.bases[revision] in BINDING
     severity = Severity.VIOLATION if must and binding else Severity.WARNING
     return severity if ceiling is None or ceiling.rank >= severity.rank else ceiling
+
+
+def softened(judged: Judged) -> bool:
+    """Whether it failed, and weighs less than its level and basis say."""
+    must = judged.level in (Level.MUST, Level.MUST_NOT) and judged.basis in BINDING
+    return must and judged.severity in (Severity.WARNING, Severity.ADVICE)
 
 
 def judge(requirement: Requirement, facts: Facts) -> Judged:
@@ -76,8 +99,52 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         else (),
         # What did not come back fails nobody, whether all tries were made or the run was cut short before.
         flaky=tuple(f for f in found if f.confirmed is False) if verdict is Verdict.INCONCLUSIVE else (),
+        shown_by=facts.ledger.tested.get(requirement.id, {}) if verdict is Verdict.PASSED else {},
         seconds=sum(facts.seconds.get(case, 0.0) for case in facts.cases_of.get(requirement.id, ())),
     )
+
+
+def without_followers(verdicts: Iterable[Judged], facts: Facts) -> list[Judged]:
+    """One cause, one finding: what failed only because a method is unknown is blocked by the finding that says so.
+
+    Nothing weighs less for that: what is heavier than its cause stays as it is.
+    """
+    verdicts = list(verdicts)
+    missing: dict[str, Judged] = {}
+    for judged in verdicts:
+        if judged.verdict is Verdict.FAILED and judged.requirement.id in SERVED:
+            for finding in judged.findings:
+                missing.setdefault(_unknown_method(finding, facts.ledger), judged)
+    missing.pop("", None)
+
+    def follows(judged: Judged) -> Judged:
+        if judged.severity is None or judged.requirement.id in SERVED:
+            return judged
+        causes = [missing.get(_unknown_method(finding, facts.ledger)) for finding in judged.findings]
+        cause = causes[0] if causes else None
+        if cause is None or None in causes or cause.severity is None or cause.severity.rank < judged.severity.rank:
+            return judged
+        return replace(judged, verdict=Verdict.BLOCKED, severity=None, reason=cause.requirement.id, findings=())
+
+    return [follows(judged) for judged in verdicts]
+
+
+def _unknown_method(finding: Finding, ledger: Ledger) -> str:
+    """The method that the server never served, and whose refusal as unknown is all that proves the finding; else ""."""
+    asked, codes = set(), set()
+    for frame in finding.frames:
+        said = parse(frame.data)[0]  # what campaigns send is kept as bytes only
+        message = said if isinstance(said, dict) else {}
+        if frame.origin == "us":
+            asked.add(message.get("method"))
+        else:
+            error = message.get("error")
+            codes.add(error.get("code") if isinstance(error, dict) else None)
+    method = asked.pop() if len(asked) == 1 else None
+    proved = isinstance(method, str) and method in ledger.unknown - ledger.served and codes == {METHOD_NOT_FOUND}
+    # Of several like findings only the frames of the first are kept; those of another method say so.
+    alike = finding.occurrences == 1 or str(method) in finding.message
+    return str(method) if proved and alike else ""
 
 
 def in_order(verdicts: Iterable[Judged], found: Iterable[str]) -> tuple[Judged, ...]:
@@ -131,12 +198,15 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
         return Verdict.NOT_APPLICABLE, ledger.absent[identifier]
     if facts.blocked_by:
         return Verdict.BLOCKED, facts.blocked_by
+    if facts.out_of_time:
+        return Verdict.INCONCLUSIVE, facts.out_of_time
     if identifier in ledger.open:
         return Verdict.INCONCLUSIVE, ledger.open[identifier]
     why = f"needs {requirement.needs}" if requirement.needs else "nothing that the server did is about this rule"
     return Verdict.INCONCLUSIVE, f"not tested: {why}"
 
 
+KNOWN = "known"
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
 
@@ -144,20 +214,44 @@ def outcome(judged: Judged, fail_on: str = "violation") -> Outcome:
     """A verdict in the words of test runners; what weighs at least `fail_on` is a failure."""
     if judged.verdict is Verdict.BROKEN:
         return "error"
-    if judged.verdict in (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE, Verdict.BLOCKED):
+    if judged.verdict in (Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE, Verdict.BLOCKED) or judged.known:
         return "skipped"
     weighs = judged.severity is not None and judged.severity.rank >= Severity(fail_on).rank
     return "failed" if weighs else "passed"
 
 
+_WEIGHTS = {
+    Verdict.NOT_APPLICABLE: 1,
+    Verdict.INCONCLUSIVE: 0,
+    Verdict.BLOCKED: 2,
+    Verdict.PASSED: 3,
+    Verdict.BROKEN: 5,
+    Verdict.FAILED: 6,
+}
+
+
+def weight(judged: Judged) -> int:
+    """Which verdict counts where the cases of one run were played in several parts: the one of the highest weight.
+
+    What some part has found was found. A part that had nothing to do with a requirement says nothing of it.
+    """
+    severity = judged.severity.rank if judged.severity is not None else 0
+    return 4 if judged.flaky else _WEIGHTS[judged.verdict] + severity
+
+
 def counts(runs: Iterable[Run]) -> dict[str, int]:
-    """How many requirements got each verdict, and how many findings each severity, over all runs."""
+    """How many requirements got each verdict, and how many failed with each severity, over all runs.
+
+    What is known is counted under "known" and under no severity.
+    """
     counter: Counter[str] = Counter({verdict.value: 0 for verdict in Verdict})
     counter.update({severity.value: 0 for severity in Severity})
     for run in runs:
         for judged in run.verdicts:
             counter[judged.verdict.value] += 1
-            if judged.severity is not None:
+            if judged.known:
+                counter[KNOWN] += 1
+            elif judged.severity is not None:
                 counter[judged.severity.value] += 1
     return dict(counter)
 

@@ -26,6 +26,7 @@ A correct MCP server with every feature, and named faults.
   --authorization          ask for a token over HTTP, and be the authorization server
   --fixtures               offer also what the official conformance suite asks for by name
   --fault NAME             have this fault; may be repeated
+  --load-fault NAME        have this fault, which shows under load and breaks no rule; may be repeated
   --list-faults            print the faults, one JSON object a line, and exit
   --list-tokens            print a token of each kind, as a JSON object, and exit
   --help                   print this, and exit
@@ -43,7 +44,7 @@ SWITCHES = ("--authorization", "--fixtures")
 
 def main(arguments: list[str]) -> None:
     """Serve as the arguments say. Wrong use ends the process with status 2 and a line on stderr."""
-    given, faults = _parse(arguments)
+    given, faults, load_faults = _parse(arguments)
     revisions = _several(given["--revisions"], REVISIONS) or REVISIONS
     server = Server(revisions, _several(given["--without"], FEATURES))
     server.protected = bool(given["--authorization"])
@@ -58,6 +59,13 @@ def main(arguments: list[str]) -> None:
             apply(server, faults)
         except KeyError as error:
             _wrong(f"no fault is named {error.args[0]}; see --list-faults")
+    if load_faults:
+        from conformance.reference.faults import under_load
+
+        try:
+            under_load.apply(server, load_faults)
+        except KeyError as error:
+            _wrong(f"no fault is named {error.args[0]}; there are {', '.join(each.name for each in under_load.FAULTS)}")
     if given["--transport"] == "stdio":
         from conformance.reference.stdio import serve
 
@@ -75,9 +83,10 @@ def main(arguments: list[str]) -> None:
         _wrong(f"no transport is named {given['--transport']}")
 
 
-def _parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+def _parse(arguments: list[str]) -> tuple[dict[str, str], list[str], list[str]]:
     # Importing argparse takes as long as starting this server without it.
     given, faults, rest = {**VALUES, **dict.fromkeys(SWITCHES, "")}, list[str](), list(arguments)
+    load_faults: list[str] = []
     while rest:
         name, _, value = rest.pop(0).partition("=")
         if name == "--help":
@@ -98,18 +107,20 @@ def _parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
         if name in SWITCHES:
             given[name] = "on"
             continue
-        if name != "--fault" and name not in VALUES:
+        if name not in ("--fault", "--load-fault") and name not in VALUES:
             _wrong(f"unknown argument {name}")
         if not value and not rest:
             _wrong(f"{name} needs a value")
         value = value or rest.pop(0)
         if name == "--fault":
             faults.append(value)
+        elif name == "--load-fault":
+            load_faults.append(value)
         else:
             given[name] = value
     if not given["--port"].isdecimal():
         _wrong("--port needs a number")
-    return given, faults
+    return given, faults, load_faults
 
 
 def _several(text: str, allowed: tuple[str, ...]) -> list[str]:

@@ -103,10 +103,11 @@ class SseHandler(Handler):
 
     def stream(self, session: SseSession) -> None:
         """Send what there is to be said, as long as somebody hears it."""
-        for _, data in session.stream.follow(0, partial(hung_up, self)):
+        for position, data in session.stream.follow(0, partial(hung_up, self)):
             for each in data.split(b"\n\n")[:-1]:
                 self.wfile.write((each if each.startswith(b":") else self.event(each)) + b"\n\n")
             self.wfile.flush()
+            session.stream.forget(position)
 
     def _post(self, body: bytes) -> None:
         if self.headers.get_content_type() != "application/json":

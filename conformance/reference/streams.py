@@ -40,6 +40,7 @@ class Stream:
     def __init__(self, number: int) -> None:
         self.number = number
         self.events: list[bytes] = []
+        self.forgotten = 0
         self.done = False
         self.condition = Condition()
 
@@ -55,6 +56,13 @@ class Stream:
         with self.condition:
             self.done = True
             self.condition.notify_all()
+
+    def forget(self, position: int) -> None:
+        """Nobody asks again for the events before `position`, which were sent."""
+        with self.condition:
+            for index in range(self.forgotten, position):
+                self.events[index] = b""
+            self.forgotten = max(self.forgotten, position)
 
     def follow(self, position: int, gone: Callable[[], bool]) -> Iterator[tuple[int, bytes]]:
         """The events from `position` on as they come, each time with the position after them.

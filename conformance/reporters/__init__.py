@@ -22,6 +22,10 @@ class Reporter(Protocol):
 REPORTERS = {
     "json": "json_report.JsonReporter",
     "junit": "junit.JunitReporter",
+    "html": "html.HtmlReporter",
+    "markdown": "markdown.MarkdownReporter",
+    "sarif": "sarif.SarifReporter",
+    "badge": "badge.BadgeReporter",
     "trace": "trace.TraceReporter",
     "snapshot": "snapshot.SnapshotReporter",
 }
@@ -29,6 +33,9 @@ REPORTERS = {
 
 
 def to_file(kind: str, path: Path, fail_on: str) -> Reporter:
-    """The reporter `kind`, writing to `path`. The file is opened at once: raises OSError if it cannot be written."""
+    """The reporter `kind`, writing to `path`. The file is opened at once: raises OSError if it cannot be written.
+
+    Raises UsageError if the name of the file does not say what is to be written.
+    """
     reporter: Reporter = registered(__name__, REPORTERS[kind])(path, fail_on)
     return reporter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from conformance.model import Finding, Judged, Report, Run, Severity, Verdict
@@ -44,14 +44,24 @@ def by_server(report: Report) -> list[Report]:
 
 
 def blocks(report: Report, severity: Severity) -> list[Block]:
-    """The requirements that are broken with this severity, in the order of the runs' verdicts."""
+    """The requirements that are broken with this severity, in the order of the runs' verdicts; not what is known."""
+    return _blocks(report, lambda judged: judged.findings if judged.severity is severity and not judged.known else None)
+
+
+def flaky(report: Report) -> list[Block]:
+    """The requirements with findings that did not show themselves twice, in the order of the runs' verdicts."""
+    return _blocks(report, lambda judged: judged.flaky or None)
+
+
+def _blocks(report: Report, told: Callable[[Judged], tuple[Finding, ...] | None]) -> list[Block]:
+    """A block for each requirement of which there is something `told`, which may be nothing but that."""
     found: dict[str, Block] = {}
     for run in reversed(report.runs):
         for judged in run.verdicts:
-            if judged.severity is severity:
+            if (findings := told(judged)) is not None:
                 block = found.setdefault(judged.requirement.id, Block(judged, []))
                 block.runs.insert(0, named(run))
-                for finding in judged.findings:
+                for finding in findings:
                     _add(block, finding, named(run))
     return list(found.values())
 
@@ -67,14 +77,30 @@ def _add(block: Block, finding: Finding, run: str) -> None:
     block.items.append(Item(finding, [run]))
 
 
+def known(report: Report) -> Mapping[str, list[str]]:
+    """Reason → requirements whose failure is accepted for it, each once."""
+    return _under(report, lambda judged: judged.known or None)
+
+
 def by_reason(report: Report, verdict: Verdict) -> Mapping[str, list[str]]:
     """Reason → requirements with this verdict for it, each once."""
+    # What is flaky is told with its trace.
+    return _under(report, lambda judged: judged.reason if judged.verdict is verdict and not judged.flaky else None)
+
+
+def blocked_by_others(report: Report) -> Mapping[str, list[str]]:
+    """Reason → requirements blocked for it; without those blocked by a broken one, which are told with that."""
+    broken = {judged.requirement.id for run in report.runs for judged in run.verdicts if judged.severity}
+    return {why: ids for why, ids in by_reason(report, Verdict.BLOCKED).items() if why not in broken}
+
+
+def _under(report: Report, reason: Callable[[Judged], str | None]) -> Mapping[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for run in report.runs:
         for judged in run.verdicts:
-            if judged.verdict is verdict and not judged.flaky:  # which is told with its trace
-                found.setdefault(judged.reason, {})[judged.requirement.id] = None
-    return {reason: list(identifiers) for reason, identifiers in found.items()}
+            if (why := reason(judged)) is not None:
+                found.setdefault(why, {})[judged.requirement.id] = None
+    return {why: list(identifiers) for why, identifiers in found.items()}
 
 
 def left_out(report: Report) -> Mapping[str, list[str]]:

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from conformance.engine.events import Event, Finished
-from conformance.model import Finding, Frame, Json, Judged, Report, Run, Tally, Target
+from conformance.model import Finding, Frame, Json, Judged, Played, Report, Run, Tally, Target
+from conformance.reporters.addresses import page
 from conformance.reporters.report_file import ReportFile
 from conformance.reporters.words import decoded, shortened
 
@@ -56,6 +57,9 @@ def as_json(report: Report) -> Json:
         data["untried"] = list(report.untried)
     if report.fail_on != "violation":
         data["failOn"] = report.fail_on
+    if report.known is not None:
+        known = report.known
+        data["baseline"] = {"file": known.path, "stale": list(known.stale), "untested": list(known.untested)}
     if report.notes:
         data["notes"] = [_told(note) for note in report.notes]
     if report.problem:
@@ -105,9 +109,14 @@ def _run(run: Run) -> Json:
             "unchecked": run.extent.unchecked,
         },
         "verdicts": [_judged(judged) for judged in run.verdicts],
+        **({"cases": {case: _played(played) for case, played in run.cases.items()}} if run.cases else {}),
         **({"leftOut": {_told(name): _told(why) for name, why in run.left_out.items()}} if run.left_out else {}),
         **({"campaigns": [_tally(tally) for tally in run.tallies]} if run.tallies else {}),
     }
+
+
+def _played(played: Played) -> Json:
+    return {"seconds": round(played.seconds, 3), "frames": [excerpt._asdict() for excerpt in played.excerpts]}
 
 
 def _tally(tally: Tally) -> Json:
@@ -131,10 +140,18 @@ def _judged(judged: Judged) -> Json:
         "severity": judged.severity,
         "reason": _told(judged.reason),
         "url": judged.url,
+        **_page(judged.requirement.id),
         "findings": [_finding(finding) for finding in judged.findings],
         "reproduce": judged.reproduce,
+        **({"shownBy": dict(judged.shown_by)} if judged.shown_by else {}),
+        **({"known": _told(judged.known)} if judged.known else {}),
         **({"flaky": [_finding(finding) for finding in judged.flaky]} if judged.flaky else {}),
     }
+
+
+def _page(requirement: str) -> dict[str, Json]:
+    address = page(requirement)
+    return {"page": address} if address else {}
 
 
 def _finding(finding: Finding) -> Json:

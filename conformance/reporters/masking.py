@@ -7,7 +7,19 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from conformance.engine import events
-from conformance.model import Basis, Finding, Frame, Judged, Report, Requirement, Run, Tally, Target
+from conformance.model import (
+    Basis,
+    Finding,
+    Frame,
+    Judged,
+    KnownFailures,
+    Played,
+    Report,
+    Requirement,
+    Run,
+    Tally,
+    Target,
+)
 from conformance.survey.survey import Samples, Survey
 from conformance.target.mask import CUT, Mask
 
@@ -20,11 +32,12 @@ SPOKEN: Mapping[type, frozenset[str]] = {
         Target: "command url env cwd headers",
         Run: "server capabilities verdicts tallies left_out",
         Tally: "answers note",
-        Judged: "reason findings flaky reproduce",
+        Judged: "reason findings flaky reproduce known",
+        KnownFailures: "path stale untested",
         Finding: "message expected actual frames replay",
         Frame: "data headers fields",
         Requirement: "",
-        Report: "target runs notes problem problems",
+        Report: "target runs notes problem problems known",
         Survey: "capabilities tools resources templates prompts versions",
         events.Started: "target",
         events.Noted: "text",
@@ -45,9 +58,11 @@ OURS: Mapping[type, frozenset[str]] = {
     kind: frozenset(names.split())
     for kind, names in {
         Target: "name config via registers",
-        Run: "revision era transport seconds name extent",
+        Run: "revision era transport seconds name extent cases",
         Tally: "campaign frames planned restarts seed seconds",
-        Judged: "requirement level basis verdict severity url seconds",
+        Judged: "requirement level basis verdict severity url seconds shown_by",
+        KnownFailures: "",
+        Played: "seconds excerpts",
         Finding: "requirement case ceiling confirmed occurrences diagnosis hint after tries silence",
         Frame: "number origin channel at readable case illegal part exchange status unread",
         Requirement: "id text levels bases urls observable transports capabilities client needs probe caution "

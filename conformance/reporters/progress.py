@@ -1,6 +1,11 @@
-"""The line that shows on a terminal how far the run has come; it goes away when the run is over."""
+"""How far the run has come: a line on a terminal, which goes away when the run is over, or one from time to time."""
 
 from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
@@ -53,3 +58,44 @@ class ProgressLine:
     def close(self) -> None:
         """Take the line away and show the cursor. Idempotent."""
         self._progress.stop()
+
+
+class LifeLine:
+    """Where there is no terminal: a line on `stream` every `period` seconds, so that nobody takes the run for hung."""
+
+    def __init__(self, stream: TextIO, period: float = 10.0) -> None:
+        self._stream = stream
+        self._period = period
+        self._over = threading.Event()
+        self._began = time.monotonic()
+        self._doing = "starting the server"
+        self._done, self._total = 0, 0
+        self._thread: threading.Thread | None = None
+
+    def consume(self, event: Event) -> None:
+        """Take note of what is going on."""
+        if isinstance(event, Started):
+            self._doing, self._done, self._total = "starting the server", 0, 0
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._tell, daemon=True)
+                self._thread.start()
+        elif isinstance(event, Planned):
+            self._doing, self._done, self._total = "testing", 0, event.total
+        elif isinstance(event, Confirming):
+            self._doing, self._total = f"testing {event.count} failures again, on fresh servers", 0
+        elif isinstance(event, CaseEnded):
+            self._done += 1
+        elif isinstance(event, Finished):
+            self.close()
+
+    def close(self) -> None:
+        """Say nothing more. Idempotent."""
+        self._over.set()
+
+    def _tell(self) -> None:
+        while not self._over.wait(self._period):
+            cases = f", {self._done} of {self._total} cases done" if self._total else ""
+            seconds = time.monotonic() - self._began
+            with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+                self._stream.write(f"mcp-conform: {self._doing}{cases} ({seconds:.0f} s)\n")
+                self._stream.flush()

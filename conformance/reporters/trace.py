@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 from conformance.engine.events import Event, FrameSeen, Started
+from conformance.reporters.report_file import opened
+from conformance.system.github_actions import harmless
 
 BYTES = 65536
 """Of a frame; the rest is left out."""
@@ -18,7 +20,7 @@ class TraceReporter:
     """
 
     def __init__(self, path: Path, _fail_on: str = "") -> None:
-        self._file = path.open("w", encoding="utf-8", newline="\n")
+        self._file = opened(path)
         self._server: dict[str, object] = {}
 
     def consume(self, event: Event) -> None:
@@ -26,7 +28,7 @@ class TraceReporter:
         if isinstance(event, Started):
             self._server = {"server": event.target.name} if event.target.name else {}
         elif isinstance(event, FrameSeen) and not self._file.closed:
-            self._file.write(json.dumps(self._server | _row(event)) + "\n")
+            self._file.write(harmless(json.dumps(self._server | _row(event)) + "\n"))
 
     def close(self) -> None:
         """Close the file."""

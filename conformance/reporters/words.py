@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from conformance.model import Extent, Finding, Frame, Judged, Report, Severity
+from conformance.model import Extent, Finding, Frame, Judged, Report, Severity, Target
+from conformance.reporters.addresses import page
+from conformance.target.process import BETWEEN, SAID, command_line
 
 FRAME_LIMIT = 400
 """Characters of a frame that people are shown."""
@@ -20,6 +22,20 @@ def visible(text: str) -> str:
 def lines(text: str) -> str:
     """`text` of ours, line by line made visible: what it quotes may be a server's."""
     return "\n".join(map(visible, text.split("\n")))
+
+
+def sayings(text: str, limit: int) -> list[str]:
+    """`text`, visible and shortened; what it quotes of the server's stderr is a line each, with `| ` before it."""
+    before, said, quoted = text.partition(SAID)
+    if not said:
+        return [visible(shortened(text, limit))]
+    quotes = [f"| {visible(shortened(line, limit))}" for line in quoted.split(BETWEEN)]
+    return [visible(shortened(before, limit)) + said.rstrip(), *quotes]
+
+
+def joined(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 def _escaped(character: str) -> str:
@@ -53,7 +69,11 @@ def frame_text(frame: Frame, limit: int = FRAME_LIMIT) -> str:
         return "(end of the answer)"
     if not frame.data:
         told = ", ".join(f"{name} {value}" for name, value in frame.fields.items())
-        return visible(f"(event without data: {told})") if told else "(no bytes)"
+        if told:
+            return visible(f"(event without data: {told})")
+        return "(an empty line)" if frame.channel == "stdout" else "(no bytes)"
+    if frame.channel == "stdout" and not frame.data.strip():
+        return f"(a line of {len(frame.data)} blanks)"
     return visible(decoded(frame.data, limit))
 
 
@@ -78,10 +98,10 @@ def standing(finding: Finding) -> str:
 
 def facts(finding: Finding, frames: int | None = None) -> Iterator[tuple[str, str]]:
     """Label and line: expected, actual, diagnosis, hint, frames; with `frames`, at most that many, the last ones."""
-    if finding.expected:
-        yield "expected", visible(shortened(finding.expected, 4 * FRAME_LIMIT))
-    if finding.actual:
-        yield "actual", visible(shortened(finding.actual, 4 * FRAME_LIMIT))
+    for label, text in (("expected", finding.expected), ("actual", finding.actual)):
+        for line in sayings(text, 4 * FRAME_LIMIT) if text else ():
+            yield label, line
+            label = ""
     yield from diagnosis_of(finding)
     shown = finding.frames if frames is None else finding.frames[-frames:]
     if len(shown) < len(finding.frames):
@@ -97,20 +117,27 @@ def diagnosis_of(of: Finding | Report) -> Iterator[tuple[str, str]]:
         yield "hint", of.hint
 
 
+def address(target: Target) -> str:
+    """How the server is reached: the command line that starts it, its URL, or both."""
+    return " at ".join(part for part in (command_line(target.command), target.url) if part)
+
+
 def headline(judged: Judged) -> str:
     """Severity, requirement, level and basis."""
     return f"{judged.severity or judged.verdict}: {judged.requirement.id} [{judged.level}, {judged.basis}]"
 
 
 def finding_text(judged: Judged) -> str:
-    """A failed verdict as plain text: requirement, message, expected, actual, frames, link, command to see it again."""
+    """A failed verdict as plain text: requirement, message, expected, actual, frames, links, command."""
     lines = [headline(judged), f"  {judged.requirement.text.strip()}"]
     for finding in judged.findings:
         again = f", {finding.occurrences} times" if finding.occurrences > 1 else ""
-        message = visible(shortened(finding.message, 4 * FRAME_LIMIT))
-        lines += ["", f"  {message} ({finding.case}; {standing(finding)}{again})"]
-        lines += [f"    {label + ':':9} {line}" for label, line in facts(finding, 20)]
+        message, *quotes = sayings(finding.message, 4 * FRAME_LIMIT)
+        lines += ["", f"  {message} ({finding.case}; {standing(finding)}{again})", *(f"    {each}" for each in quotes)]
+        lines += [f"    {label + ':' if label else '':9} {line}" for label, line in facts(finding, 20)]
     lines += ["", f"  see {judged.url}"]
+    if address := page(judged.requirement.id):
+        lines.append(f"  page {visible(address)}")
     if judged.reproduce:
         lines.append(f"  again: {visible(judged.reproduce)}")
     return "\n".join(lines)

@@ -12,6 +12,8 @@ from conformance.session.messages import MAY_TAKE_LONG, Call, Unavailable
 
 GENEROUS = 20
 """A request is waited for that many times as long as the slowest answer so far took, once its kind went unanswered."""
+SLACK = 2.0
+"""But no more seconds beyond that: one slow answer is no reason to wait long for each that will not come."""
 LEAST = 0.5
 """Seconds that any request is waited for."""
 CHANCES = 2
@@ -35,6 +37,11 @@ FLOOD = 100_000
 """Messages and lines that nobody asked for, in all sessions of a run, before the rest of it is left out."""
 COUNTED = 1000
 """So many of them are told at once."""
+
+TEDIOUS = 4.0
+"""Seconds that the opening of a session may take before another request is the sentinel."""
+SLOW_OPENING = 2
+"""What opens a session may be asked later, too: it is waited for that many times as long as when it opened one."""
 
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/result": "taskId"}
 
@@ -73,6 +80,7 @@ class Patience:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._missed: Counter[str] = Counter()
+        self._openings: dict[str, float] = {}
         self.slowest = 0.0
         self.revisions = 1
         self._chances = CHANCES
@@ -95,17 +103,18 @@ class Patience:
 
         It is long enough for kinds of requests that others have waited for in full.
         """
+        full = self._enough(calls, full)
         known = self.limit(calls, full)
         limit = known if opening else min(known, self.hurried(full, stuck))
         return limit, limit < known
 
-    def sentinel_limit(self, full: float, stuck: bool = False) -> float:
-        """Seconds to wait for the answer that shows that the target lives; less once that was in vain.
+    def sentinel_limit(self, call: Call, full: float, stuck: bool = False) -> float:
+        """Seconds to wait for the answer to `call` that shows that the target lives; less once that was in vain.
 
         Less as well if the target is `stuck`: it has been silent for all the time that it is given for an answer.
         """
         with self._lock:
-            return self._short(full) if self._deaf or stuck or self._vainly(full) else full
+            return self._short(full) if self._deaf or stuck or self._vainly(full) else self._enough([call], full)
 
     def hurried(self, full: float, stuck: bool) -> float:
         """Seconds to wait for what may well be answered, which is `full` unless so much went unanswered before."""
@@ -153,10 +162,10 @@ class Patience:
         """Whether answers come with wrong ids, so that requests under way at once cannot be told apart."""
         return self._strays >= CHANCES
 
-    def mute(self, method: str) -> bool:
-        """Whether requests of that kind are known to go unanswered."""
+    def tedious(self, method: str) -> bool:
+        """Whether requests of that kind are known to go unanswered, or took long when they opened a session."""
         with self._lock:
-            return self._missed[method] >= CHANCES
+            return self._missed[method] >= CHANCES or self._openings.get(method, 0.0) > TEDIOUS
 
     def admit(self, method: str, params: Json, who: object, *, waited: bool) -> bool:
         """Whether `who` may send a request now; not while another session finds out whether that returns, unless `who`
@@ -175,6 +184,8 @@ class Patience:
         """
         if call.result is not None or not call.sent.illegal:  # a refusal of what is wrong is no return
             self.features.returned(call)
+        if call.sent.number == 0:
+            self._openings[call.method] = max(seconds, self._openings.get(call.method, 0.0))
         if call.method not in MAY_TAKE_LONG and call.sent.number > 0:
             with self._lock:
                 self.slowest = max(self.slowest, seconds)
@@ -194,6 +205,10 @@ class Patience:
         """The target did not even answer the sentinel in time."""
         with self._lock:
             self._deaf += 1
+
+    def _enough(self, calls: Collection[Call], full: float) -> float:
+        """`full` seconds, or more for requests that took longer when they opened a session."""
+        return max([full, *(SLOW_OPENING * self._openings.get(call.method, 0.0) for call in calls)])
 
     def renew(self) -> None:
         """What was found is put to the test again: each kind is waited for in full once more, but only once."""
@@ -216,4 +231,4 @@ class Patience:
         return self._missed[kind_of(call.method, call.params)] < chances
 
     def _short(self, full: float) -> float:
-        return min(full, max(LEAST, GENEROUS * self.slowest))
+        return min(full, max(LEAST, min(GENEROUS * self.slowest, self.slowest + SLACK)))

@@ -101,16 +101,16 @@ class Session:
             return None
         call = self._send(*self.sentinel(), {})
         call.awaited = True
-        if not self.wait(call, timeout=self.patience.sentinel_limit(self._patience(), self.requests.stuck)):
+        if not self.wait(call, timeout=self.patience.sentinel_limit(call, self._patience(), self.requests.stuck)):
             self.deaf = True
             self.patience.deaf()
         return call
 
     def sentinel(self) -> tuple[str, Json]:
-        """A harmless request: the era's own, or a list that the server declares if that is known to go unanswered."""
+        """A harmless request: the era's own, or a list that the server declares if that is slow or not answered."""
         method, params = self.era.sentinel(self)
         lists = [f"{name}/list" for name in ("tools", "prompts", "resources") if name in self.capabilities]
-        return (lists[0], None) if lists and self.patience.mute(method) else (method, params)
+        return (lists[0], None) if lists and self.patience.tedious(method) else (method, params)
 
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""

@@ -19,10 +19,11 @@ class Watching:
     `mishap`, if there is one, is called with an observer that raised, and what it raised; else that is raised.
     `replayed` are the HTTP exchanges on which the rest of another stream comes: what was said before is no new message,
     and nobody sees it. `witnesses` are those of the observers that judge nothing: they see also what goes beside the
-    session.
+    session. `label` is what the session is called in traces and reports.
     """
 
     def __init__(self) -> None:
+        self.label = ""
         self.observers: list[Observer] = []
         self.witnesses: list[Observer] = []
         self.replayed: set[int] = set()

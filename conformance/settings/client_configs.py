@@ -16,15 +16,23 @@ from conformance.files.json_files import load
 from conformance.files.variables import Unfilled, Variables
 from conformance.files.yaml_files import FileError, Lines, Place, line_of
 from conformance.model import Json, Target
-from conformance.revisions import HTTP_SSE
+from conformance.revisions import HTTP, HTTP_SSE, SCHEMES, STDIO, WEBSOCKET
 from conformance.target.process import why_not_runnable
 from conformance.target.secrets import confidential, taken_openly
 
 SECTIONS = ("mcpServers", "servers")
 """Where the clients keep their servers."""
 
-TYPES = {"stdio": "stdio", "http": "http", "streamablehttp": "http", "sse": "sse"}
-ALLOWED_TYPES = "stdio, http, streamable-http, sse"
+TYPES = {
+    "stdio": STDIO,
+    "http": HTTP,
+    "streamablehttp": HTTP,
+    "sse": HTTP_SSE,
+    "websocket": WEBSOCKET,
+    "ws": WEBSOCKET,
+}
+WANTED = {HTTP: "an http or https", HTTP_SSE: "an http or https", WEBSOCKET: "a ws or wss"}
+ALLOWED_TYPES = "stdio, http, streamable-http, sse, websocket"
 
 TRANSPORT_KEYS = ("type", "transport", "transportType")
 URL_KEYS = ("url", "serverUrl")
@@ -107,7 +115,7 @@ class _Reading:
         if unknown:
             self.notes.append(f"{name}: ignored what is not known here: {', '.join(unknown)}")
         kind = self._kind(place, entry)
-        shape = self._stdio(place, entry) if kind == "stdio" else self._remote(place, entry)
+        shape = self._stdio(place, entry) if kind == STDIO else self._remote(place, entry)
         variables = Variables(_workspace(Path(self.path)))
         try:
             target = _filled(shape, variables)
@@ -116,18 +124,18 @@ class _Reading:
         cwd = _started_in(Path(self.path), target.cwd) if target.command else None
         taken = {value: name for value, name in variables.secrets.items() if not taken_openly(name, value)}
         secrets = {**confidential(target, os.environ), **taken}
-        via = HTTP_SSE if kind == "sse" else ""
+        via = HTTP_SSE if kind == HTTP_SSE else ""
         target = replace(target, name=name, config=self.path, cwd=cwd, secrets=secrets, via=via)
         if target.command:
             return ConfiguredServer(name, target, why_not_runnable(target))
-        if not target.url.startswith(("http://", "https://")):
-            return ConfiguredServer(name, target, f"{target.url!r} is not an http or https URL")
+        if target.url.partition("://")[0] not in SCHEMES[kind]:
+            return ConfiguredServer(name, target, f"{target.url!r} is not {WANTED[kind]} URL")
         return ConfiguredServer(name, target)
 
     # -- inside
 
     def _kind(self, place: tuple[str, ...], entry: Mapping[str, Json]) -> str:
-        """stdio, http or sse."""
+        """The transport, or what an entry without a type means."""
         name = place[-1]
         given = next((key for key in TRANSPORT_KEYS if key in entry), "")
         has_url = any(key in entry for key in URL_KEYS)
@@ -140,9 +148,9 @@ class _Reading:
                     f"{name}: {given} {json.dumps(said)[:60]} is not known; allowed are {ALLOWED_TYPES}",
                 )
             kind = TYPES[word]
-            if kind == "stdio" and "command" not in entry:
+            if kind == STDIO and "command" not in entry:
                 self.wrong((*place, given), f"{name}: a server of type stdio needs command")
-            if kind != "stdio" and not has_url:
+            if kind != STDIO and not has_url:
                 self.wrong((*place, given), f"{name}: a server of type {said} needs url")
             return kind
         if "command" in entry and has_url:
@@ -150,7 +158,9 @@ class _Reading:
         if not has_url and "command" not in entry:
             keys = f"; its keys are {', '.join(entry)}" if entry else ""
             self.wrong(place, f"{name}: has neither command nor url{keys}")
-        return "http" if has_url else "stdio"
+        url = next((entry[key] for key in URL_KEYS if key in entry), "")
+        at_websocket = isinstance(url, str) and url.partition("://")[0] in SCHEMES[WEBSOCKET]
+        return WEBSOCKET if at_websocket else HTTP if has_url else STDIO
 
     def _stdio(self, place: tuple[str, ...], entry: Mapping[str, Json]) -> Target:
         command = self._text(place, entry, "command")

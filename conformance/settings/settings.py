@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
 
 from conformance.catalogue.requirements import load, near
+from conformance.checks.profiles import rules as profiles
 from conformance.engine.options import ClientConfig, FailOn, Mention, Options
 from conformance.files.yaml_files import FileError
 from conformance.model import AUTHORIZATION, OWN, Client, Fuzzing, Json, Limits, Severity, Target, UsageError
 from conformance.reporters.words import visible
 from conformance.revisions import CHOSEN, HTTP, HTTP_SSE, SCHEMES, STDIO
 from conformance.session.answers import Given
+from conformance.settings.baseline_file import read as read_baseline
 from conformance.settings.client_configs import read as read_config
 from conformance.settings.target_file import TargetFile, find, read
 from conformance.settings.tokens import pairs, with_client, with_tokens
@@ -32,6 +34,7 @@ from conformance.target.process import StartError, parse_command
 from conformance.target.secrets import confidential, in_settings
 
 if TYPE_CHECKING:
+    from conformance.engine.baseline import Baseline
     from conformance.engine.own import Own
 
 
@@ -63,6 +66,7 @@ class Words:
     start_timeout: float | None = None
     timeout: float | None = None
     time_limit: float | None = None
+    server_time_limit: float | None = None
     jobs: int | None = None
     fail_on: str | None = None
     cases: Path | None = None
@@ -71,6 +75,7 @@ class Words:
     seed: int | None = None
     quick: bool = False
     harmful: bool = False
+    baseline: Path | None = None
 
 
 NOTHING = TargetFile(Path())
@@ -177,7 +182,8 @@ def _target(said: Words, file: TargetFile) -> Target:
         cwd = cwd or file.folder("cwd") or (file.path.parent if command and file is not NOTHING else None)
     via, where_via = _via(said, file)
     if url and not url.startswith(ANY_SCHEME):
-        raise UsageError(f"{where_url}: {_told(Target(url=url), repr(url))} is not an http or https URL")
+        told = f"{where_url}: {_told(Target(url=url), repr(url))} is not an http or https URL"
+        raise UsageError(told if ":/" in url else f"{told}; does it begin with http:// or https://?")
     if via and (urlsplit(url).scheme if url else "") not in (SCHEMES[via] or ("",)):
         needed = f"a {where_url} that begins with {' or '.join(f'{scheme}://' for scheme in SCHEMES[via])}"
         raise UsageError(f"{where_via}: {via} needs {needed if SCHEMES[via] else 'a command, and no URL'}")
@@ -245,6 +251,7 @@ def _pairs(option: str, texts: Iterable[str] | None, separator: str, form: str) 
 def _options(said: Words, file: TargetFile) -> Options:
     """Raises FileError."""
     settings, usual = file.settings, Fuzzing()
+    own = _own(said.cases, file)
 
     def chosen(key: str, default: Any) -> Any:
         value = getattr(said, key.replace("-", "_"))
@@ -274,14 +281,25 @@ def _options(said: Words, file: TargetFile) -> Options:
         mentions=tuple(mentions),
         answers=_answers(settings.get("answers", {})),
         softened=_softened(file),
-        own=_own(said.cases, file),
+        own=own,
         fuzzing=Fuzzing(chosen("fuzz", usual.examples), chosen("fuzz-time", usual.seconds), chosen("seed", usual.seed)),
         quick=said.quick,
         harmful=said.harmful,
         time_limit=chosen("time-limit", math.inf),
+        server_time_limit=chosen("server-time-limit", math.inf),
+        baseline=_baseline(said.baseline, file, own),
         given=frozenset([*_pairs("--env", said.env, "=", ""), *_pairs("--header", said.headers, ":", "")]),
         named_by=() if file is NOTHING or said.server or said.url else ("--target", str(file.path)),
     )
+
+
+def _baseline(named: Path | None, file: TargetFile, own: Own | None) -> Baseline | None:
+    """Raises FileError."""
+    path = named or (file.path.parent / file.settings["baseline"] if "baseline" in file.settings else None)
+    if path is None:
+        return None
+    advice = profiles.requirements(profiles.load()[1])
+    return read_baseline(path, {*load(), *advice, *(own.requirements if own else ())})
 
 
 def _samples(settings: Mapping[str, Any]) -> Samples:

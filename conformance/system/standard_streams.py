@@ -8,6 +8,8 @@ import os
 import sys
 from typing import TextIO
 
+from conformance.system.github_actions import guard, on_github
+
 STDIN, STDOUT, STDERR = range(3)
 
 FAILED = 3
@@ -15,7 +17,7 @@ FAILED = 3
 
 
 def prepare() -> None:
-    """Let no text fail for its characters, and stand in for what is closed.
+    """Let no text fail for its characters, stand in for what is closed, and guard the streams on GitHub Actions.
 
     Otherwise the next file that is opened would get the number of a closed stream, and what is meant for the stream.
     Writing to a stdout that was closed still fails; a closed stderr takes all and shows nothing.
@@ -32,6 +34,8 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if on_github():
+        guard()
 
 
 def _stream(number: int) -> TextIO:

@@ -68,6 +68,11 @@ class RunningServer:
         """Whether the server has been started and has not ended."""
         return self._process is not None and self._process.running
 
+    @property
+    def pid(self) -> int:
+        """The number of its process, 0 if it does not run."""
+        return self._process.popen.pid if self._process is not None else 0
+
     def start(self) -> None:
         """Start it and wait until it answers HTTP, with any status, at most `limits.start` seconds.
 

@@ -61,12 +61,18 @@ def command_line(words: Iterable[str]) -> str:
     return " ".join(word if _PLACE.fullmatch(word) else shlex.quote(word) for word in words)
 
 
+INTERPRETERS = {".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "npx tsx"}
+"""What usually runs a script."""
+SAID, BETWEEN = "its stderr ends with: ", " | "
+"""What stands before the last lines of stderr in a sentence, and between two of them."""
+
+
 def ending(stderr: str) -> str:
     """The last three lines that say something, of about 600 characters the last ones.
 
     Cut between words only: half a secret would not be known as one.
     """
-    text = " | ".join([line for line in stderr.splitlines() if line.strip()][-3:])
+    text = BETWEEN.join([line for line in stderr.splitlines() if line.strip()][-3:])
     first, _, rest = text[-600:].partition(" ")
     return text if len(text) <= 600 else f"… {rest or f'[{len(first)} characters without a blank]'}"
 
@@ -198,7 +204,7 @@ class ServerProcess:
     def last_words(self) -> str:
         """The last lines of stderr as the end of a sentence, "" if there are none."""
         last = ending(self.stderr())
-        return f"; its stderr ends with: {last}" if last else ""
+        return f"; {SAID}{last}" if last else ""
 
     def worked(self) -> float:
         """CPU seconds that the process and its descendants have used so far, as far as can be told."""
@@ -309,6 +315,8 @@ def _not_found(target: Target, program: str) -> str:
     else:
         path = target.env.get("PATH", os.environ.get("PATH", ""))
         folders = [Path(folder) for folder in path.split(os.pathsep) if folder]
+    if "/" not in program and (cwd / program).is_file() and not target.config:
+        return f"the command {program!r} was not found; a program in this folder is ./{program}{_script(program)}"
     near = difflib.get_close_matches(Path(program).name, _names(folders), n=1, cutoff=0.7)
     hint = f" (is it {near[0]!r}?)" if near else ""
     split = (
@@ -318,6 +326,12 @@ def _not_found(target: Target, program: str) -> str:
     comes = f"; {ORIGINS[program]}" if program in ORIGINS else ""
     where = "" if "/" in program else " and PATH"
     return f"the command {program!r} was not found{hint}{whole}; check the name{where}{comes}"
+
+
+def _script(program: str) -> str:
+    """What else may be meant by the name of a script."""
+    interpreter = INTERPRETERS.get(Path(program).suffix)
+    return f", a script is started by {interpreter} {program}" if interpreter else ""
 
 
 def _names(folders: Iterable[Path]) -> set[str]:

@@ -291,6 +291,10 @@ class Bell:
         self._rung.setblocking(False)
         self._ringer.setblocking(False)
 
+    def __del__(self) -> None:
+        self._rung.close()
+        self._ringer.close()
+
     @property
     def fileno(self) -> int:
         """Readable once the bell has been rung."""

@@ -26,6 +26,7 @@ NPM = {
     "server-sequential-thinking": "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
     "supergateway": "supergateway@4.0.0",
     "context7": "@upstash/context7-mcp@4.1.1",
+    "typescript-sdk": "@modelcontextprotocol/sdk@1.32.2",
     "oidc-provider": "oidc-provider@9.13.3",
     # The official suite needs Node 22; the node on the PATH may be older.
     "node": "node@22.23.3",

@@ -34,7 +34,26 @@ OTHERS = [
     "../../" + OWNED,
 ]
 TEXTS = [f"a{separator}{LINE}{separator}# " for separator in SEPARATORS] + OTHERS
-ALL = " ".join(TEXTS)
+PIPELINES = [
+    f"::error::{OWNED}",
+    f"\n::add-mask::{OWNED}",
+    f"\r::stop-commands::{OWNED}",
+    f"\n  ::set-output name={OWNED}::1",
+    f"##[error]{OWNED}",
+    f"x\n::error title={OWNED},file={OWNED}::%0A::error::{OWNED}%250A",
+    f"\n\n```\n\n# {OWNED}\n\n~~~~\n<h1>{OWNED}</h1>",
+    f"```````{OWNED}```",
+    f"` {OWNED} `` {OWNED} `",
+    f"[{OWNED}](https://example.com/{OWNED}) ![{OWNED}](https://example.com/{OWNED}.png) <https://example.com/{OWNED}>",
+    f"@{OWNED} #1 !1 GH-1 a/b#1 {OWNED}@example.com https://example.com/{OWNED} www.example.com",
+    f"</code></pre></summary></details></title></text></svg><h1>{OWNED}</h1><img src=x onerror=alert(1)></script>",
+    f"| {OWNED} | `|` \\| | --- |",
+    f"$$ {OWNED} $$ $`{OWNED}`$ :{OWNED}: [[{OWNED}]] ~{OWNED} %1",
+    f"=cmd|' /C touch {OWNED}'!A0",
+    f"](javascript:{OWNED}) [{OWNED}](1) {{0}}",
+]
+"""What wants to be a command of a CI system, a link, a mention, a heading or a formula."""
+ALL = " ".join([*TEXTS, *PIPELINES])
 LONG = "long\n" * 200_000
 HUGE = 10**400
 WRONG: list[Any] = [{"a": ALL}, [ALL], None, HUGE, 1.5, True, ""]

@@ -102,7 +102,9 @@ class Envelope(Watcher):
         if message.get("jsonrpc") == "2.0":
             self.ledger.held(VERSION)
         else:
-            actual = shorten(message["jsonrpc"]) if "jsonrpc" in message else "no jsonrpc member"
+            said = message.get("jsonrpc")
+            actual = shorten(said) if "jsonrpc" in message else "no jsonrpc member"
+            actual += "" if said is None or isinstance(said, str) else ", which is no string"
             self._broke(VERSION, 'a message does not say jsonrpc "2.0"', '"2.0"', actual, frame)
         if "method" in message:
             self._asked(frame, message)

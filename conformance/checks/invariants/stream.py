@@ -133,7 +133,7 @@ class Stream(Watcher):
                 STDOUT,
                 "an empty line stands between the messages",
                 expected="nothing but messages on stdout",
-                actual=shown(frame),
+                actual=f"a line of {len(frame.data)} blanks" if frame.data else "an empty line",
                 frames=(frame,),
                 ceiling=Severity.WARNING,
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, cancel
+from conformance.checks.probes.input_required import asks, can_be_retried, retried
 from conformance.checks.probes.lists import hears_announcements
 from conformance.checks.probes.outcome import life
 from conformance.model import Frame, Json, members
@@ -267,25 +268,16 @@ def _at_first(
 
 
 def _retried(session: Session, call: Call, replies: Replies) -> Json:
-    params = {name: value for name, value in call.params.items() if name not in ("_meta", "requestState")}
-    params["inputResponses"] = {
+    responses = {
         key: _response(session, str(request.get("method")), request.get("params"), replies)
         for key, request in call.result["inputRequests"].items()
         if isinstance(request, dict)
     }
-    if "requestState" in call.result:
-        params["requestState"] = call.result["requestState"]
-    return params
+    return retried(call, responses)
 
 
 def _asks_on(call: Call) -> bool:
-    result = call.result
-    return (
-        isinstance(result, dict)
-        and result.get("resultType") == "input_required"
-        and isinstance(result.get("inputRequests"), dict)
-        and isinstance(result.get("requestState", ""), str)
-    )
+    return asks(call) and isinstance(call.result.get("inputRequests"), dict) and can_be_retried(call)
 
 
 def _response(session: Session, method: str, params: Json, replies: Replies) -> Json:

@@ -165,6 +165,7 @@ def tokens(bench: Bench) -> Iterator[Observation]:
             "status": visit.status,
             "served": visit.served,
             "challenge": "www-authenticate" in visit.page.headers,
+            "error": visit.challenge.parameters.get("error", "") if visit.challenge is not None else "",
             "undecided": visit.status in UNDECIDED,
         }
         yield Observation(facts, None, visit.proof, visit.told)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.authorization import UNDECIDED, known
+from conformance.checks.probes.authorization import UNDECIDED, Access, known
 from conformance.checks.probes.metadata import endpoints, of, server_metadata
 from conformance.checks.probes.visits import told
 from conformance.model import Json, elements, members
@@ -27,8 +27,6 @@ CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 def own_server(bench: Bench) -> Iterator[Observation]:
     """The metadata of the server's own authorization server, and where there is none, the endpoints by default."""
     seen, web = known(bench), bench.web()
-    resource = of(list(seen.places))
-    servers = elements(resource.document.get("authorization_servers")) if resource is not None else []
     places = server_metadata(web, bench.session.revision.date)
     place = of(places)
     document = place.document if place is not None else {}
@@ -36,8 +34,8 @@ def own_server(bench: Bench) -> Iterator[Observation]:
     strange = [url for url in insecure if not is_loopback(urlsplit(url).hostname or "")]
     facts: dict[str, Json] = {
         "about": "metadata",
-        "another": bool(servers) and not any(web.is_ours(str(url)) for url in servers),
-        "resource-metadata": resource is not None,
+        "another": _names_another(seen, web),
+        "resource-metadata": of(list(seen.places)) is not None,
         "place": place.name if place is not None else "",
         "undecided": place is None and any(each.page.status in UNDECIDED for each in places),
         "complete": all(isinstance(document.get(name), str) for name in ("issuer", "token_endpoint")),
@@ -67,10 +65,20 @@ def own_server(bench: Bench) -> Iterator[Observation]:
     yield Observation(facts, None, seen.visit.proof, actual)
 
 
+def _names_another(seen: Access, web: Web) -> bool:
+    """Whether the metadata of the resource name authorization servers, of which the server itself is none."""
+    place = of(list(seen.places))
+    servers = elements(place.document.get("authorization_servers")) if place is not None else []
+    return bool(servers) and not any(web.is_ours(str(url)) for url in servers)
+
+
 def registration(bench: Bench) -> Iterator[Observation]:
     """Clients registered with the authorization server that the server is itself, and what it lets these do."""
     seen, web = known(bench), bench.web()
     if seen.because:
+        return
+    if _names_another(seen, web):
+        yield Observation({"about": "another server"})
         return
     if not bench.target.registers:
         raise Unavailable("clients are registered only if that is allowed: --register-client")

@@ -22,6 +22,11 @@ def asks(call: Call) -> bool:
     return isinstance(call.result, dict) and call.result.get("resultType") == "input_required"
 
 
+def can_be_retried(call: Call) -> bool:
+    """Whether the state that the server gave, if any, is one that a client can send back."""
+    return isinstance(call.result.get("requestState", ""), str)
+
+
 def retried(call: Call, responses: Json) -> Json:
     """The params of `call` again, with `responses` and the state that the server gave."""
     params = {name: value for name, value in call.params.items() if name not in ("_meta", "requestState")}
@@ -51,7 +56,7 @@ def retry(bench: Bench) -> Iterator[Observation]:
         raise Unavailable("no tool that was called asks for input")
     session = bench.session
     for first in asking[:FEW]:
-        if not isinstance(first.result.get("requestState", ""), str):
+        if not can_be_retried(first):
             yield Observation({"responses": "impossible"}, first)
             continue
         done = _full_retry(session, first)
@@ -72,7 +77,7 @@ def _full_retry(session: Session, first: Call) -> Call:
     call = first
     for _ in range(MAX_ROUNDS):
         call = session.request("tools/call", retried(call, responses_to(session, call)))
-        if not asks(call):
+        if not (asks(call) and can_be_retried(call)):
             break
     return call
 
@@ -87,10 +92,10 @@ FOREIGN = {
 
 
 def those_that_ask(bench: Bench) -> list[Call]:
-    """The calls of tools that ask for input; those whose answers have a state come first. Raises Unavailable."""
-    asking = [call for _, call in call_each(bench, talkative=True) if asks(call)]
+    """The calls of tools that ask for input and can be retried; those with a state come first. Raises Unavailable."""
+    asking = [call for _, call in call_each(bench, talkative=True) if asks(call) and can_be_retried(call)]
     if not asking:
-        raise Unavailable("no tool that was called asks for input")
+        raise Unavailable("no tool that was called asks for input that a client could give")
     return sorted(asking, key=lambda call: not isinstance(call.result.get("requestState"), str))[:FEW]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from threading import Event
 
 from conformance.reference.call import Call
 from conformance.reference.fault import (
@@ -49,10 +50,16 @@ def _extra(*names: str) -> Apply:
     return apply
 
 
-def _late(call: Call, proceed: Proceed) -> Message | None:
-    if call.method in OPENING:
-        time.sleep(SLOW)
-    return proceed(call)
+def _late(server: Server) -> None:
+    waited = Event()
+
+    def late(call: Call, proceed: Proceed) -> Message | None:
+        if call.method in OPENING and not waited.is_set():
+            waited.set()
+            time.sleep(SLOW)
+        return proceed(call)
+
+    around(late)(server)
 
 
 def _for_members_only(call: Call, proceed: Proceed) -> Message | None:
@@ -109,7 +116,7 @@ FAULTS = (
         "client-start-time",
         "client/start-time",
         "the first answer comes after more than 10 seconds",
-        around(_late),
+        _late,
         transports="stdio",
     ),
     Fault(

@@ -17,7 +17,7 @@ from conformance.engine.verdicts import EXIT_UNTESTED, counts, worst
 from conformance.model import Report, Target
 
 
-class Fleet:
+class Several:
     """Tests the servers of a client configuration. To be used like a Runner; raises UsageError like one."""
 
     def __init__(self, config: ClientConfig, options: Options) -> None:
@@ -31,7 +31,7 @@ class Fleet:
             Runner(
                 server.target,
                 replace(options, named_by=("--config", config.path, "--name", server.name)),
-                limit=self._limit,
+                limit=TimeLimit(options.server_time_limit, self._limit),
             )
             for server in config.servers
             if not server.problem

@@ -1,0 +1,119 @@
+"""Whether an answer under load is the right one: the id, the request that it belongs to, its form."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from conformance.bench.operations import PLACE, Operation
+from conformance.model import Json, members
+from conformance.session.messages import parse
+from conformance.validation.wire_schemas import WireSchemas
+
+_ID = re.compile(rb'"id"\s*:\s*(7\d{9})\b')
+_MARK = re.compile(rb"m(7\d{9})")
+EDGE = 160
+"""Bytes at the beginning and the end of an answer in which its id is looked for first."""
+LEARNED = 8
+"""Answers of an operation alone that are remembered."""
+MOST_VALIDATED = 2000
+"""Answers of one operation that are compared with the schema of its method."""
+
+ERROR, WRONG, INVALID = "error", "answer of another request", "invalid result"
+TWICE, STRAY, UNREADABLE, LOST = "second answer", "unknown id", "not JSON-RPC", "no answer"
+ENDED = "connection ended"
+KINDS = (LOST, ERROR, WRONG, INVALID, TWICE, STRAY, UNREADABLE, ENDED)
+"""What counts as an error, each kind by its name in reports."""
+CHANGED = "other than alone"
+"""An answer that is valid and not the one that came while nothing else was asked: counted, and no error."""
+
+
+def number_in(data: bytes) -> int:
+    """The id of one of our requests that an answer carries, 0 if none is found at once."""
+    found = _ID.search(data, 0, EDGE) or _ID.search(data, max(0, len(data) - EDGE)) or _ID.search(data)
+    return int(found[1]) if found else 0
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known about the answers of one operation: their bytes with PLACE for the id, learned alone."""
+
+    usual: set[bytes] = field(default_factory=set)
+    asked: int = 0
+    validated: int = 0
+
+    @property
+    def constant(self) -> bool:
+        """Whether all were the same."""
+        return len(self.usual) == 1 and self.asked > 1
+
+
+class Answers:
+    """Judges the answers of one server. `learning` holds while one request is under way at a time."""
+
+    def __init__(self, revision: str, stateless: bool) -> None:
+        self.learning = True
+        self._known: dict[str, Known] = {}
+        self._schemas = WireSchemas(revision) if revision else None
+        self._stateless = stateless
+
+    def judge(self, operation: Operation, number: int, data: bytes) -> str:
+        """What is wrong with the answer to request `number`, one of KINDS; CHANGED; "" if nothing is.
+
+        The bytes decide where they are those of an answer alone: parsing costs more than all the rest.
+        """
+        known = self._known.setdefault(operation.name, Known())
+        plain = data.replace(str(number).encode(), PLACE.encode())
+        if plain in known.usual:
+            known.asked += self.learning
+            return ""
+        problem = self._problem(operation, number, data, known)
+        if problem:
+            return problem
+        if self.learning:
+            known.asked += 1
+            if len(known.usual) < LEARNED:
+                known.usual.add(plain)
+            return ""
+        if known.constant:
+            others = (each for name, each in self._known.items() if name != operation.name)
+            return WRONG if any(plain in other.usual for other in others) else CHANGED
+        return ""
+
+    def _problem(self, operation: Operation, number: int, data: bytes, known: Known) -> str:
+        message, readable = parse(data)
+        if not readable or not isinstance(message, dict):
+            return UNREADABLE
+        if message.get("id") != number or ("result" in message) == ("error" in message):
+            return UNREADABLE
+        if "error" in message:
+            return ERROR
+        marks = {int(mark) for mark in _MARK.findall(data)} if operation.marked else set()
+        if marks and number not in marks:
+            return WRONG
+        if known.validated < MOST_VALIDATED:
+            known.validated += 1
+            return INVALID if self._invalid(operation, message["result"]) else ""
+        return ""
+
+    def _invalid(self, operation: Operation, result: Json) -> bool:
+        if self._schemas is None:
+            return False
+        method = self._schemas.method(operation.method)
+        kind = method.result_type(result, stateless=self._stateless) if method is not None else None
+        return kind is not None and not self._schemas.admits(kind, result)
+
+
+def stray(data: bytes) -> str:
+    """What is wrong with a message that answers none of our requests; "" if it is the server's own."""
+    message, readable = parse(data)
+    if not readable or not isinstance(message, (dict, list)):
+        return UNREADABLE
+    parts = message if isinstance(message, list) else [message]
+    return "" if all("method" in members(part) for part in parts) else STRAY
+
+
+def errors(counted: Counter[str]) -> int:
+    """How many errors there are among what was counted."""
+    return sum(counted[kind] for kind in KINDS)

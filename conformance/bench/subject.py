@@ -1,0 +1,282 @@
+"""One server that is measured: reached as the suite reaches it, and then asked by the client that makes load."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from conformance.bench.answers import Answers
+from conformance.bench.carriers import Carrier, TransportCarrier
+from conformance.bench.client import Client
+from conformance.bench.costs import Costs, pids_of
+from conformance.bench.http_carrier import HttpCarrier, proxied
+from conformance.bench.measured import Measured, Start
+from conformance.bench.operations import TOO_SLOW, Operation, Trial, tried
+from conformance.bench.plan import Plan
+from conformance.checks.invariants import load_invariants
+from conformance.checks.ledger import Ledger
+from conformance.engine.connections import Connections
+from conformance.engine.detection import Attempt, attempts, discard, refuses_posts, untestable
+from conformance.engine.stage import Stage
+from conformance.model import Target
+from conformance.revisions import HTTP_SSE, Revision
+from conformance.session.messages import Unavailable
+from conformance.session.session import NotSpoken, Session
+from conformance.survey.survey import Survey, take
+from conformance.transports import StartError
+from conformance.transports.http import HttpTransport
+from conformance.transports.http_client import client_for
+from conformance.transports.sse import SseTransport
+
+TRIAL = 0.3
+"""Part of the time in which each operation is tried once."""
+WATCHED = 32
+"""Requests in flight while the invariants watch."""
+
+
+SESSION_ID = "Mcp-Session-Id"
+NOT_TO_BE_HAD = (StartError, NotSpoken, Unavailable)
+"""What is raised where a server does not start, does not open a session, or is not worth waiting for any more."""
+
+
+class Untestable(Exception):
+    """The server cannot be measured; one sentence, for people."""
+
+
+class Subject:
+    """`label` is what it is called where there are two. `measured` is what is known so far."""
+
+    def __init__(self, label: str, target: Target, plan: Plan) -> None:
+        self.label = label
+        self.target = target
+        self.measured = Measured()
+        self.revision: Revision | None = None
+        self.server: dict[str, str] = {}
+        self.transport = target.transport
+        self._plan = plan
+        self._connections = Connections(target, plan.options.limits, 0)
+        self._connections.answers = plan.options.answers
+        self._stage: Stage | None = None
+        self._survey: Survey | None = None
+        self._sessions: list[Session] = []
+        self.opened = False
+        self.client: Client
+        self.costs: Costs
+
+    def teach(self, learn: Callable[[Mapping[str, str]], None]) -> None:
+        """Have `learn` told of secrets that come up: value → name."""
+        self._connections.learn = learn
+
+    @property
+    def operations(self) -> list[str]:
+        """The names of what is asked for."""
+        return [each.name for each in self.measured.operations]
+
+    def operation(self, name: str) -> Operation | None:
+        """The operation of that name."""
+        return next((each for each in self.measured.operations if each.name == name), None)
+
+    @property
+    def own_processes(self) -> bool:
+        """Whether each session has a process of its own."""
+        return self._stage is not None and self._stage.session.transport.process_per_session
+
+    def open(self) -> None:
+        """Find the revision, take the survey, try each operation. Raises Untestable."""
+        stage = self._open_stage()
+        session = stage.session
+        self._stage, self.revision = stage, session.revision
+        self.server, self.transport = session.server, session.transport.name
+        self._survey = survey = take(session, self._plan.options.policy, self._plan.options.samples)
+        session.header_arguments = survey.header_arguments
+        duration = self._plan.duration
+        patience = max(0.5, min(TOO_SLOW, TRIAL * duration / 2))
+        trial = Trial(self._plan.only, self._plan.gap, patience, time.monotonic() + TRIAL * duration)
+        offer = tried(session, survey, trial)
+        self.measured.operations = offer.operations
+        self.measured.left_out = dict(offer.left_out)
+        if not session.alive:
+            ended = session.ended.reason if session.ended is not None else "the session is over"
+            raise Untestable(f"the server did not stay while each operation was tried once: {ended}")
+        if not offer.operations:
+            raise Untestable("the server answers no request that could be measured" + self._why_not())
+        stateless = session.revision.era == "stateless"
+        answers = Answers(session.revision.date, stateless)
+        self.client = Client(self._carrier(session), answers, self._plan.gap)
+        self.client.answer_limit = self._plan.options.limits.answer
+        self.client.slowest = max(each.alone for each in offer.operations)
+        self.costs = Costs(pids_of(session.transport))
+        self.measured.before = self.costs.samples[0] if self.costs.known else None
+        self.opened = True
+
+    def start_once(self) -> None:
+        """Start the server once more, ask it one thing, and end it; what that took is noted."""
+        if not self.target.command or self.revision is None:
+            return
+        began = time.monotonic()
+        try:
+            session = self._connections.session(self.revision, own_process=True)
+            session.open()
+        except NOT_TO_BE_HAD as why:
+            self.measured.notes.append(f"a start failed: {why}")
+            return
+        opened = time.monotonic()
+        method, params = session.era.sentinel(session)
+        first: float | None = None
+        with contextlib.suppress(*NOT_TO_BE_HAD):
+            if session.request(method, params).answers:
+                first = time.monotonic() - opened
+        began_to_end = time.monotonic()
+        ending = session.close()
+        self._connections.release(session)
+        took = ending.seconds if session.transport.process_per_session else time.monotonic() - began_to_end
+        self.measured.starts.append(Start(opened - began, first, took, ending.how, ending.left))
+
+    def watch(self, seconds: float) -> None:
+        """Ask all operations at once in a session that the invariants watch; what they found is noted.
+
+        Not what they find where one is asked after the other, too: that is for the suite to tell. Nothing is measured:
+        a session that is watched costs us many times what the requests do.
+        """
+        fast = [each for each in self.measured.operations if each.alone < seconds / 4]
+        if not fast:
+            return
+        loaded = self._watched(fast, WATCHED, seconds)
+        calm = self._watched(fast, 1, 0.0) if loaded else {}
+        self.measured.rules = {rule: what for rule, what in loaded.items() if rule not in calm}
+
+    def _watched(self, operations: list[Operation], load: int, seconds: float) -> dict[str, str]:
+        """Requirement → what breaks it, with so many requests in flight. Each operation is asked for once at least."""
+        assert self.revision is not None
+        try:
+            session = self._connections.session(self.revision, own_process=False)
+            stage = Stage(session, Ledger(), load_invariants(), self._connections)
+            stage.open()
+        except NOT_TO_BE_HAD as why:
+            self.measured.notes.append(f"no session could be opened for the invariants: {why}")
+            return {}
+        stage.enter("bench/load")
+        if self._survey is not None:
+            session.header_arguments = self._survey.header_arguments
+        end, number = time.monotonic() + seconds, 0
+        while session.alive and (number < len(operations) or time.monotonic() < end):
+            try:
+                calls = []
+                for _ in range(load):
+                    each = operations[number % len(operations)]
+                    number += 1
+                    session.listen(self._plan.gap)
+                    calls.append(session.send(each.method, each.params))
+                session.wait(*calls, timeout=session.limits.answer)
+            except NOT_TO_BE_HAD:
+                break
+        stage.close()
+        return {
+            each.requirement: f"{each.message}; expected {each.expected}; actual {each.actual}"
+            for each in stage.ledger.findings
+        }
+
+    def open_and_close(self) -> bool:
+        """Open a session beside the one that is measured, and close it; whether that went well."""
+        assert self.revision is not None
+        try:
+            session = self._connections.session(self.revision, own_process=False)
+            session.open()
+        except NOT_TO_BE_HAD as why:
+            self.measured.notes.append(f"a session could not be opened: {why}")
+            return False
+        session.close()
+        self._connections.release(session)
+        return True
+
+    def spread(self, number: int) -> bool:
+        """Have requests take turns among so many sessions from now on; whether there are as many."""
+        carrier, revision = self.client.carrier, self.revision
+        if not isinstance(carrier, HttpCarrier) or revision is None or self._stage is None:
+            return False
+        if not self._stage.session.http_headers.get(SESSION_ID):
+            return False
+        while len(self._sessions) < number:
+            if not self._sessions:
+                self._sessions.append(self._stage.session)
+                continue
+            try:
+                session = self._connections.session(revision, own_process=False)
+                session.open()
+            except NOT_TO_BE_HAD as why:
+                self.measured.notes.append(f"no more than {len(self._sessions)} sessions could be opened: {why}")
+                return False
+            self._sessions.append(session)
+        carrier.sessions = [dict(session.http_headers) for session in self._sessions[:number]]
+        return True
+
+    def gather(self) -> None:
+        """Have requests go over the first session again, and close the others."""
+        for session in self._sessions[1:]:
+            session.close()
+            self._connections.release(session)
+        if self._sessions and isinstance(self.client.carrier, HttpCarrier):
+            self.client.carrier.sessions = [dict(self._sessions[0].http_headers)]
+        self._sessions.clear()
+
+    def close(self, hurry: bool = False) -> None:
+        """End the server and all that was started."""
+        if self._stage is not None and not hurry:
+            if self.opened and self.client.carrier.lost:
+                self._stage.session.drop()  # its end has been heard, and not by the session, which would wait for it
+            self._stage.close()
+            ending = self._stage.session.ending
+            if ending is not None and ending.how != "remote":
+                self.measured.starts.append(Start(None, None, ending.seconds, ending.how, ending.left))
+        self._connections.close(hurry=hurry)
+        if left := self._connections.left_behind():
+            self.measured.notes.append(left)
+
+    # -- inside
+
+    def _why_not(self) -> str:
+        reasons = [f"{name}: {why}" for name, why in self.measured.left_out.items()]
+        if self._plan.only:
+            reasons.insert(0, f"--only {' '.join(self._plan.only)}")
+        return f" ({'; '.join(reasons[:3])})" if reasons else ""
+
+    def _carrier(self, session: Session) -> Carrier:
+        """A lean one over HTTP, unless a proxy or something else is in between that only the transport knows."""
+        transport = session.transport
+        if not isinstance(transport, HttpTransport) or isinstance(transport, SseTransport) or proxied(transport.host):
+            return TransportCarrier(transport, session)
+        headers = self._connections.target_at(transport.url).headers
+        url, client = client_for(transport.url, {}, self._plan.options.limits)
+        client.close()
+        return HttpCarrier(transport, url, headers, [dict(session.http_headers)], session)
+
+    def _open_stage(self) -> Stage:
+        tried_ = self._attempts()
+        refused = not any(each.spoken for each in tried_) and self.target.may_be_older and refuses_posts(tried_)
+        if refused and self._connections.tells_endpoint():
+            for each in tried_:
+                discard(each)
+            self._connections.carry_by(HTTP_SSE)
+            self.target = self._connections.target
+            tried_ = self._attempts()
+        spoken = sorted((each for each in tried_ if each.spoken), key=lambda each: each.revision.date)
+        for each in tried_:
+            if not spoken or each is not spoken[-1]:
+                discard(each)
+        if not spoken:
+            raise Untestable(untestable(tried_))
+        chosen = spoken[-1]
+        self._connections.adapt(chosen.seconds)
+        assert chosen.stage is not None
+        return chosen.stage
+
+    def _attempts(self) -> list[Attempt]:
+        wanted = self._plan.options.revisions or ("newest",)
+        with ThreadPoolExecutor(2, thread_name_prefix="mcp-conform") as pool:
+            return list(attempts(wanted, self.target.transport, self._begin, self._plan.options.limits, pool))
+
+    def _begin(self, revision: Revision) -> Stage:
+        session = self._connections.session(revision, own_process=False)
+        return Stage(session, Ledger(), (), self._connections)

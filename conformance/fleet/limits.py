@@ -1,0 +1,106 @@
+"""What the test of one server may use: time, memory, disk and processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from conformance.system.process_table import below
+
+MEGABYTE = 1024 * 1024
+SELDOM = 10
+"""Looks at the processes for each look at the disk, which takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """In seconds, bytes, and a number. Memory and processes are those of the whole process tree, mcp-conform's too."""
+
+    seconds: float = 900.0
+    memory: int = 2048 * MEGABYTE
+    disk: int = 2048 * MEGABYTE
+    processes: int = 200
+
+
+@dataclass(slots=True)
+class Used:
+    """The most that was seen; in bytes, and a number."""
+
+    memory: int = 0
+    disk: int = 0
+    processes: int = 0
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at what a process and all that came of it use, and at what lies in its folder."""
+
+    limits: Limits
+    pid: int
+    folder: Path
+    used: Used = field(default_factory=Used)
+    _looks: int = 0
+    _began: float = field(default_factory=time.monotonic)
+
+    def exceeded(self) -> str:
+        """Which limit is exceeded now, as what was done; "" if none is."""
+        processes = [self.pid, *(process.pid for process in below(self.pid) if not process.ended)]
+        self.used.processes = max(self.used.processes, len(processes))
+        self.used.memory = max(self.used.memory, sum(map(_resident, processes)))
+        if self._looks % SELDOM == 0:
+            self.used.disk = max(self.used.disk, size_of(self.folder))
+        self._looks += 1
+        if time.monotonic() - self._began > self.limits.seconds:
+            return f"it took more than {self.limits.seconds:g} s"
+        if self.used.memory > self.limits.memory:
+            return f"its processes used more than {megabytes(self.limits.memory)} of memory"
+        if self.used.processes > self.limits.processes:
+            return f"it had more than {self.limits.processes} processes"
+        if self.used.disk > self.limits.disk:
+            return f"it wrote more than {megabytes(self.limits.disk)} to disk"
+        return ""
+
+
+def megabytes(size: int) -> str:
+    """A size in bytes, for people."""
+    return f"{size / MEGABYTE:.4g} MB"
+
+
+def _resident(pid: int) -> int:
+    with contextlib.suppress(psutil.Error):
+        return int(psutil.Process(pid).memory_info().rss)
+    return 0
+
+
+def size_of(folder: Path) -> int:
+    """Bytes that the files in a folder take on disk. What disappears meanwhile does not count; links are not followed.
+
+    A file that has several names counts once.
+    """
+    seen: set[tuple[int, int]] = set()
+    total = 0
+    for found in _files(folder):
+        if (found.st_dev, found.st_ino) not in seen:
+            seen.add((found.st_dev, found.st_ino))
+            total += found.st_blocks * 512
+    return total
+
+
+def _files(folder: Path) -> Iterator[os.stat_result]:
+    todo = [str(folder)]
+    while todo:
+        with contextlib.suppress(OSError), os.scandir(todo.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    found = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(found.st_mode):
+                        todo.append(entry.path)
+                    else:
+                        yield found

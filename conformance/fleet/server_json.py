@@ -1,0 +1,125 @@
+"""`server.json` of the MCP registry: what it offers to start a server, or to reach one, as an entry.
+
+Its members were written with underscores before September 2025, and `registryType` was called `registry_name` at first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from conformance.fleet.entries import Entry
+from conformance.fleet.inputs import Impossible, Values
+from conformance.fleet.packages import of_package, of_remote
+from conformance.model import Json, elements, members
+
+OFFICIAL = "io.modelcontextprotocol.registry/official"
+GONE = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the user allows and gives.
+
+    `remotes`: servers that somebody else runs are tested, where nothing can be started. `programs` are those that can
+    be run. `values` has what is given for the variables of a server, by the name of the server.
+    """
+
+    remotes: bool = False
+    programs: frozenset[str] = frozenset()
+    values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Found:
+    """The servers of a file, and what was left out of them."""
+
+    servers: list[dict[str, Json]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def is_server(data: Json) -> bool:
+    """Whether it is a server.json, or a server.json together with what a registry says of it."""
+    if isinstance(members(data).get("server"), dict):
+        return is_server(data["server"])
+    about = {"packages", "remotes", "version_detail"} & set(members(data))
+    return isinstance(members(data).get("name"), str) and bool(
+        about or "server.schema.json" in str(data.get("$schema"))
+    )
+
+
+def servers_of(data: Json) -> Found | None:
+    """The servers of a server.json, or of the list of a registry: the latest of each; None if it is neither."""
+    listed = elements(data) or elements(members(data).get("servers"))
+    if not listed and is_server(data):
+        listed = [data]
+    if not listed or not all(map(is_server, listed)):
+        return None
+    found = Found()
+    latest: dict[str, tuple[bool, dict[str, Json]]] = {}
+    gone = older = 0
+    for each in listed:
+        server = each["server"] if isinstance(each.get("server"), dict) else each
+        server = {_camel(name): value for name, value in server.items()}
+        said = members(members(each.get("_meta")).get(OFFICIAL)) or members(members(server.get("_meta")).get(OFFICIAL))
+        if GONE in (said.get("status"), server.get("status")):
+            gone += 1
+            continue
+        is_latest = (said.get("isLatest") or said.get("is_latest")) is True
+        name = server["name"]
+        if name in latest:
+            older += 1
+            if latest[name][0] and not is_latest:
+                continue
+        latest[name] = (is_latest, server)
+    found.servers = [server for _, server in latest.values()]
+    found.notes = [
+        f"{number} {what} left out" for number, what in ((gone, "deleted servers"), (older, "older versions")) if number
+    ]
+    return found
+
+
+def entry_of(server: Mapping[str, Json], choice: Choice) -> Entry:
+    """The entry of a server.json: what can be started here; else, if that is allowed, what can be reached."""
+    name = str(server["name"])
+    version = server.get("version") or members(server.get("versionDetail")).get("version") or ""
+    why: list[str] = []
+    for kind, given in _ways(server, choice):
+        values = Values(choice.values.get(name, {}))
+        try:
+            made = of_package(given, values, choice.programs) if kind == "package" else of_remote(given, values)
+        except Impossible as reason:
+            why.append(str(reason))
+            continue
+        entry = Entry(name, made.settings, version=str(version), environment=made.environment, secrets=made.secrets)
+        return replace(entry, bundle=made.bundle)
+    if not choice.remotes and elements(server.get("remotes")):
+        why.append("it is at a URL, which --remotes allows to be tested")
+    problem = "; ".join(dict.fromkeys(why)) or "its server.json has neither packages nor remotes"
+    return Entry(name, {}, version=str(version), problem=problem)
+
+
+def _ways(server: Mapping[str, Json], choice: Choice) -> Iterator[tuple[str, dict[str, Json]]]:
+    for package in elements(server.get("packages")):
+        yield "package", _plain(package)
+    if choice.remotes:
+        for remote in elements(server.get("remotes")):
+            yield "remote", _plain(remote)
+
+
+def _plain(value: Json) -> Json:
+    """With the names of members as they are written now, but for the names of variables."""
+    if isinstance(value, dict):
+        return {
+            _camel(name): {key: _plain(each) for key, each in inner.items()}
+            if name == "variables" and isinstance(inner, dict)
+            else _plain(inner)
+            for name, inner in value.items()
+        }
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
