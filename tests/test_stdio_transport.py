@@ -346,7 +346,7 @@ def test_a_memory_target_may_die() -> None:
 
 
 def test_the_work_of_a_server_and_of_what_it_started_is_counted(start: Start) -> None:
-    busy = "import time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)"
+    busy = "import time\nwhile time.process_time() < 0.5: pass\nprint(1, flush=True)"
     script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}]); print(2, flush=True); input()"
     transport = start(script)
     assert [line(transport), line(transport)] == [b"1", b"2"]

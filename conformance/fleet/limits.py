@@ -53,7 +53,10 @@ class Watch:
         """Which limit is exceeded now, as what was done; "" if none is."""
         processes = [self.pid, *(process.pid for process in below(self.pid) if not process.ended)]
         self.used.processes = max(self.used.processes, len(processes))
-        self.used.memory = max(self.used.memory, sum(map(_resident, processes)))
+        memory = sum(map(_resident, processes))
+        if memory > self.limits.memory:
+            memory = sum(map(_own, processes))
+        self.used.memory = max(self.used.memory, memory)
         if self._looks % SELDOM == 0:
             self.used.disk = max(self.used.disk, size_of(self.folder))
         self._looks += 1
@@ -77,6 +80,14 @@ def _resident(pid: int) -> int:
     with contextlib.suppress(psutil.Error):
         return int(psutil.Process(pid).memory_info().rss)
     return 0
+
+
+def _own(pid: int) -> int:
+    """Its share of what it has in common with other processes, which each of them counts in whole. Takes longer."""
+    with contextlib.suppress(psutil.Error):
+        found = psutil.Process(pid).memory_full_info()
+        return int(getattr(found, "pss", found.uss))
+    return _resident(pid)
 
 
 def size_of(folder: Path) -> int:
