@@ -32,18 +32,18 @@ class NotAskedAgain(Unavailable):
 
 
 Feature = tuple[str, str]
-"""Method and name, as text."""
+"""Its kind, which is the method and for completions what is completed, and its name as text."""
 
 
 def feature_of(method: str, params: Json) -> Feature | None:
     """What a request asks for by name, None if it asks for nothing that the server can have listed."""
     if method not in _MEMBERS or not isinstance(params, dict) or _MEMBERS[method] not in params:
         return None
-    value = params[_MEMBERS[method]]
+    kind, value = method, params[_MEMBERS[method]]
     if isinstance(value, dict):  # a reference to a prompt or a template
-        value = value.get("name", value.get("uri"))
+        kind, value = f"{method} of {value.get('type')}", value.get("name", value.get("uri"))
     name = repr(value)
-    return None if OURS in name else (method, name)
+    return None if OURS in name else (kind, name)
 
 
 def named(method: str, params: Json) -> str:
@@ -53,9 +53,9 @@ def named(method: str, params: Json) -> str:
 
 
 def _shown(feature: Feature) -> str:
-    method, name = feature
+    kind, name = feature
     name = name if len(name) <= LONGEST else name[:LONGEST] + "…"
-    return f"{_WORDS.get(method, 'the completion of')} {name}"
+    return f"{_WORDS.get(kind, 'the completion of')} {name}"
 
 
 def progress_token(params: Json) -> Json:

@@ -43,6 +43,9 @@ TEDIOUS = 4.0
 SLOW_OPENING = 2
 """What opens a session may be asked later, too: it is waited for that many times as long as when it opened one."""
 
+LASTING = "subscriptions/listen"
+"""It is answered when we end it, so how long that takes says nothing."""
+
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/result": "taskId"}
 
 
@@ -186,7 +189,7 @@ class Patience:
             self.features.returned(call)
         if call.sent.number == 0:
             self._openings[call.method] = max(seconds, self._openings.get(call.method, 0.0))
-        if call.method not in MAY_TAKE_LONG and call.sent.number > 0:
+        if call.method not in (*MAY_TAKE_LONG, LASTING) and call.sent.number > 0:
             with self._lock:
                 self.slowest = max(self.slowest, seconds)
                 self._missed.pop(kind_of(call.method, call.params), None)

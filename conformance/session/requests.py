@@ -139,7 +139,9 @@ class Requests:
         answered = max((other.sent.number for other in self.calls.values() if other.answers), default=-1)
         had_time = [call for call in calls if call.sent.at <= since]
         self.stuck |= any(call.sent.number > answered for call in had_time)
-        earliest = min((call.sent.number for call in self.waiting.values()), default=-1)
+        # What was answered since shows that those before it hang by themselves, and keep no other one waiting.
+        since_then = [call.sent.number for call in self.waiting.values() if call.sent.number > answered]
+        earliest = min(since_then, default=-1)
         return [
             call
             for call in had_time

@@ -179,16 +179,19 @@ def told(bench: Bench) -> Iterator[Observation]:
     It finds a task that lasts long enough, and compares what is told at its end with what tasks/get says.
     """
     session = bench.session
+    refusable = True
     for number, task in enumerate(tasks(bench)):
         wanted: Json = {"notifications": {"taskIds": [task.identifier]}}
         call, acknowledged = _listen(bench, wanted)
         granted = _grants(acknowledged, task)
         if not granted and number + 1 < FEWER and not call.error:
             continue  # it was over already, or is not told of
-        other, heard = _listen(bench, {**wanted, "_meta": without_extension(bench)})
-        values: dict[str, Json] = {"about": "undeclared", "supported": granted, "acknowledged": heard is not None}
-        proof = (other.sent, *((heard,) if heard is not None else ()), *other.answers)
-        yield Observation({**values, "granted": _grants(heard, task)}, other, proof)
+        if refusable:
+            other, heard = _listen(bench, {**wanted, "_meta": without_extension(bench)})
+            values: dict[str, Json] = {"about": "undeclared", "supported": granted, "acknowledged": heard is not None}
+            proof = (other.sent, *((heard,) if heard is not None else ()), *other.answers)
+            yield Observation({**values, "granted": _grants(heard, task)}, other, proof)
+            refusable = not granted  # one that the server tells of shows how it treats such a client
         end = _follow_told(bench, task, call.sent.number)
         if end is not None and isinstance(task.gets[-1].result, dict):
             values = {"about": "end", "status": task.status, "same": _same(end.message.get("params"), task.seen)}
