@@ -115,6 +115,15 @@ def test_no_more_are_started_ahead_than_are_expected_or_than_there_are_spares() 
     assert (len(few.leave()), len(many.leave())) == (1, 2)
 
 
+def test_where_starts_take_long_as_many_as_allowed_are_made_ahead_and_made_up_for() -> None:
+    starts = Starts(Fake, spares=2, at_once=9)
+    starts.hoard()
+    assert starts.started == 2
+    starts.take()
+    assert starts.started == 3
+    assert len(starts.leave()) == 2
+
+
 def test_one_that_cannot_be_started_ahead_is_told_to_who_needs_it() -> None:
     starts = Starts(Broken, spares=1)
     starts.expect(1)

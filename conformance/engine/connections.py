@@ -44,6 +44,9 @@ least as long as an answer."""
 MOST_SLOW = 3.0
 """Where a target takes more than a second to start, tools count as slow that many times later, at most."""
 
+LONG_START = 2.0
+"""Seconds that a start may take before as many as allowed are made ahead, though it is not known what will come."""
+
 AT_URLS: dict[str, type[HttpTransport] | type[WebSocketTransport]] = {
     each.name: each for each in (HttpTransport, SseTransport, WebSocketTransport)
 }
@@ -107,6 +110,8 @@ class Connections:
         with self._lock:
             open_ones = tuple(self._open_ones)
         self._starts.adapt(max((each.worked() for each in open_ones), default=0.0))
+        if startup > LONG_START:
+            self._starts.hoard()
         quiet = min(self.limits.quiet, max(0.1, QUIET_STARTS * startup))
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
         longer = min(MOST_SLOW, max(1.0, startup))

@@ -34,8 +34,8 @@ S = TypeVar("S", bound=Startable)
 class Starts(Generic[S]):
     """Starts what `make` makes, at most `spares` of them ahead, from any thread.
 
-    `expect(n)` says how many more will be taken. Whoever waits for one comes before those that are started ahead.
-    `started` counts them all.
+    `expect(n)` says how many more will be taken, `hoard` that more may be. Whoever waits for one comes before those
+    that are started ahead. `started` counts them all.
     """
 
     def __init__(self, make: Callable[[], S], spares: int, at_once: int = AT_ONCE) -> None:
@@ -46,6 +46,7 @@ class Starts(Generic[S]):
         self._turn = threading.Condition()
         self._ready: deque[S] = deque()
         self._wanted = 0
+        self._hoarding = False
         self._coming = 0
         self._waiting: deque[object] = deque()
         self._work = 0.0
@@ -75,6 +76,12 @@ class Starts(Generic[S]):
         """So many more will be taken, so that they may be started ahead."""
         with self._turn:
             self._wanted += number
+        self._top_up()
+
+    def hoard(self) -> None:
+        """A start takes so long that as many as allowed are made ahead from now on, whether they are needed or not."""
+        with self._turn:
+            self._hoarding = True
         self._top_up()
 
     def take(self, urgent: bool = False) -> S:
@@ -134,7 +141,8 @@ class Starts(Generic[S]):
         """Start ahead what will be needed, now or when it is its turn."""
         while True:
             with self._turn:
-                enough = len(self._ready) + self._coming >= min(self._spares, self._wanted)
+                wanted = self._spares if self._hoarding else min(self._spares, self._wanted)
+                enough = len(self._ready) + self._coming >= wanted
                 if self._closed or enough or self._alarm is not None:
                     return
                 if (left := self._until_turn()) > 0 or self._waiting:
