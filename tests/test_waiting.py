@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,9 +22,11 @@ from conformance.engine.options import Options
 from conformance.engine.runner import Runner
 from conformance.model import Frame, Fuzzing, Json, Target
 from conformance.session import patience
+from conformance.session.delays import Delays
 from conformance.session.features import TRIES, Features, NotAskedAgain, named
 from conformance.session.messages import Call
-from conformance.session.patience import IN_VAIN, LEAST, NotWaitedFor, Patience
+from conformance.session.patience import IN_VAIN, LEAST, NOTABLE, NotWaitedFor, Patience
+from conformance.system.process_table import held_up, held_up_here
 
 SERVER = Path(__file__).resolve().parent / "servers" / "waiting.py"
 ONCE = "jsonrpc/every-request-answered-once"
@@ -180,6 +184,39 @@ def test_a_run_of_nothing_but_slow_answers_is_over_at_some_time_and_says_why() -
     assert "waiting for answers took" in patience.over
     with pytest.raises(NotWaitedFor):
         patience.admit("tools/list", None, object(), waited=False)
+
+
+def test_an_answer_that_is_late_because_the_machine_is_busy_does_not_count_as_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = session(lambda asked: []).transport
+    delays = Delays(target)
+    monkeypatch.setattr("conformance.session.delays.held_up_here", lambda: 0.5)
+    monkeypatch.setattr(target, "held_up", lambda: 2.0)
+    assert delays.shifted(10.0, 10.0 + NOTABLE / 2) == 10.0  # nobody looks
+    assert delays.shifted(10.0, 13.0) == 12.5
+    assert delays.shifted(20.0, 23.0) == 20.0
+    monkeypatch.setattr(target, "held_up", lambda: 9.0)
+    assert delays.shifted(20.0, 23.0) == 23.0
+
+
+def test_what_a_process_waits_for_a_core_is_known() -> None:
+    if not Path("/proc/self/schedstat").exists():
+        pytest.skip("this kernel does not count it")
+    before = held_up(os.getpid()), held_up_here()
+    cores = os.cpu_count() or 1
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * cores)]
+    try:
+        deadline = time.monotonic() + 60
+        while held_up_here() <= before[1] and time.monotonic() < deadline:
+            pass
+        assert held_up(os.getpid()) > before[0]
+        assert held_up_here() > before[1]
+        assert held_up(-1) == 0.0
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
 
 
 def test_what_took_long_when_it_opened_a_session_is_waited_for_longer_and_is_not_the_sentinel_any_more() -> None:

@@ -10,6 +10,7 @@ from conformance.budget import LARGE
 from conformance.model import Frame, Json, Limits
 from conformance.revisions import Revision
 from conformance.session.answers import Answers
+from conformance.session.delays import Delays
 from conformance.session.era import Era
 from conformance.session.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.session.patience import GRACE, Patience
@@ -51,9 +52,6 @@ class Session:
         self.requests = Requests()
         self._case = ""
         self.secrets: tuple[str, ...] = ()
-        self.anonymous = False
-        self._heard = False
-        self.opened = False
         self.capabilities: Json = {}
         self.server: dict[str, str] = {}
         self.opening: Json = {}
@@ -61,10 +59,11 @@ class Session:
         self.header_arguments: dict[str, dict[tuple[str, ...], str]] = {}
         self.slow_tools: set[str] = set()
         self.hears_unasked: bool | None = None
-        self.spent = self.deaf = False
+        self._heard = self.opened = self.spent = self.deaf = self.anonymous = False
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began = time.monotonic()
+        self._delays = Delays(transport)
         self._next_id = 0
         self._awaited: set[int] = set()
 
@@ -231,7 +230,8 @@ class Session:
             break
         now, full = time.monotonic(), self.limits.answer
         if self.opened:  # else it may be the start of the target that takes long
-            self.patience.waited(deadline - limit, now, full, answered=not waiting, patient=limit >= full)
+            began = deadline - limit if waiting else self._delays.shifted(deadline - limit, now)
+            self.patience.waited(began, now, full, answered=not waiting, patient=limit >= full)
         begun = self.transport.unfinished() if waiting and self.ended is None else b""
         self.requests.check_read(waiting or calls, unfinished=len(begun) >= LARGE and may_answer(begun))
         if waiting and self.ended is None:

@@ -71,6 +71,28 @@ def beginning(pid: int) -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if LINUX else time.time()
 
 
+def held_up(pid: int) -> float:
+    """Seconds that the threads of a process were ready to run and waited for a core, all in all; 0.0 if unknown."""
+    return sum(_held_up(thread.path) for thread in _threads(pid))
+
+
+def held_up_here() -> float:
+    """The same of the thread that asks."""
+    return _held_up("/proc/thread-self")
+
+
+def _threads(pid: int) -> list[os.DirEntry[str]]:
+    with contextlib.suppress(OSError):
+        return list(os.scandir(f"/proc/{pid}/task"))
+    return []
+
+
+def _held_up(path: str) -> float:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(_read(f"{path}/schedstat").split()[1]) / 1e9
+    return 0.0
+
+
 def value_of(variable: str, pid: int) -> str:
     """What the variable was when the process began; "" if there was none, or if nobody may see it."""
     if not LINUX:

@@ -124,6 +124,10 @@ class RunningServer:
         """The addresses at which it listens at the port of its URL, as far as can be told."""
         return self._process.addresses(_address(self.url)[1]) if self._process is not None else ()
 
+    def held_up(self) -> float:
+        """Seconds that it was ready to run and waited for a core, as far as is known."""
+        return self._process.held_up() if self._process is not None else 0.0
+
     def wait(self, seconds: float) -> bool:
         """Whether the process ends within `seconds`, or is not there."""
         return self._process is None or self._process.wait(seconds)

@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 
 from conformance.model import Limits, Target
+from conformance.system.process_table import held_up
 from conformance.system.processes import Family
 from conformance.target.secrets import CANARY
 
@@ -214,6 +215,10 @@ class ServerProcess:
                 used = process.cpu_times()
                 seconds += used.user + used.system + used.children_user + used.children_system
         return seconds
+
+    def held_up(self) -> float:
+        """Seconds that the process and its descendants were ready to run and waited for a core, as far as is known."""
+        return sum(held_up(process.pid) for process in self._with_descendants())
 
     def remember_family(self) -> None:
         """Note what came of the process so far: it will be found whatever it does later."""

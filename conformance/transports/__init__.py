@@ -160,6 +160,9 @@ class Transport(Protocol):
     def worked(self) -> float:
         """CPU seconds that a process which is the target alone has used so far, with what it started; 0 if unknown."""
 
+    def held_up(self) -> float:
+        """Seconds that a target that we started was ready to run and waited for a core, so far; 0 if unknown."""
+
     def unfinished(self) -> bytes:
         """The beginning of a line that the target has not ended so far, at most 64 KiB."""
 

@@ -37,6 +37,10 @@ class AtUrl:
         """Unknown: the server may have others to serve."""
         return 0.0
 
+    def held_up(self) -> float:
+        """That of a server that we started."""
+        return self.server.held_up() if self.server is not None else 0.0
+
     def stderr(self) -> str:
         """The tail of stderr of a server that we started."""
         return self.server.stderr() if self.server is not None else ""

@@ -84,6 +84,10 @@ class MemoryTransport:
         """There is no process."""
         return 0.0
 
+    def held_up(self) -> float:
+        """There is no process."""
+        return 0.0
+
     def stderr(self) -> str:
         """There is none."""
         return ""

@@ -107,6 +107,10 @@ class StdioTransport:
         """CPU seconds that the process and what it started have used so far."""
         return self._process.worked() if self._process is not None else 0.0
 
+    def held_up(self) -> float:
+        """Seconds that the process and what it started were ready to run and waited for a core, so far."""
+        return self._process.held_up() if self._process is not None else 0.0
+
     def send(self, data: bytes, headers: Mapping[str, str] | None = None, method: str = "POST") -> int | None:
         """Write one line."""
         self.write(data if data.endswith(b"\n") else data + b"\n")
