@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import queue
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.budget import MOST_BYTES, kept
 from conformance.model import Limits
@@ -16,6 +17,7 @@ from conformance.target.listening import RunningServer, is_loopback, reach
 from conformance.transports import OURS, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.http_client import check_headers, shut
+from conformance.transports.redirects import ADVICE, LEADING
 from conformance.transports.stdio import EACH, MAX_QUEUED
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 SUBPROTOCOL = "mcp"
 SHOWN = 200
 """Characters of what is wrong that are shown."""
+MOST_FRAGMENTS = 100_000
+"""Fragments of one message that are read: empty ones would never reach any number of bytes."""
 
 
 class WebSocketTransport(AtUrl):
@@ -141,24 +145,60 @@ class WebSocketTransport(AtUrl):
                 finally:
                     shut(connection.socket)
         except Exception as error:
-            said = " ".join(str(error).split())[:SHOWN] or type(error).__name__
-            self._finish(self._fate() or f"the WebSocket could not be opened: {said}")
+            self._finish(self._fate() or f"the WebSocket could not be opened: {_said(error)}")
 
     def _take(self, connection: ClientConnection) -> None:
-        """Pass on what comes, until the connection is closed. Raises ConnectionClosed."""
+        """Pass on what comes, until a message has no end. Raises ConnectionClosed."""
         with self._changed:
             self._connection, closed = connection, self._closed
         if closed:
             return
         threading.Thread(target=self._write, args=(connection,), daemon=True).start()
         while True:
-            data = connection.recv(decode=False)
-            assert isinstance(data, bytes)
-            self._inbox.put(Arrival("socket", kept(bytearray(data)), time.monotonic()), len(data))
+            data = bytearray()
+            for fragment, part in enumerate(connection.recv_streaming(decode=False)):
+                data += part
+                if fragment >= MOST_FRAGMENTS:
+                    why = f"a message has more than {MOST_FRAGMENTS} fragments; the rest was not read"
+                    self._finish(why, unread=True)
+                    return
+            size = len(data)
+            self._inbox.put(Arrival("socket", kept(data), time.monotonic()), size)
 
     def _connecting(self) -> AbstractContextManager[ClientConnection]:
-        from websockets.sync.client import connect
+        from websockets.exceptions import InvalidStatus
+        from websockets.sync.client import ClientConnection, connect
         from websockets.typing import Subprotocol
+
+        quiet = self._limits.quiet
+
+        class Connection(ClientConnection):
+            """Follows no redirect, as clients need not (RFC 6455, 4.1): the headers are for this server only.
+
+            What it has given up is closed soon, whether the server agrees or not.
+            """
+
+            given_up = False
+
+            def send_data(self) -> None:
+                """Called whenever something has come, or is to be sent."""
+                super().send_data()
+                if self.protocol.close_expected() and not self.given_up:
+                    self.given_up = True
+                    late = threading.Timer(quiet, shut, (self.socket,))
+                    late.daemon = True
+                    late.start()
+
+            def handshake(self, *words: Any, **more: Any) -> None:
+                """Raises OSError where the server leads elsewhere."""
+                try:
+                    super().handshake(*words, **more)
+                except InvalidStatus as error:
+                    status, leads = error.response.status_code, error.response.headers.get_all("Location")
+                    if status not in LEADING or not leads:
+                        raise
+                    to = leads[0].partition("?")[0][:SHOWN]
+                    raise OSError(f"the server redirects to {to!a}: not followed; {ADVICE}") from None
 
         return connect(
             self.url,
@@ -171,6 +211,8 @@ class WebSocketTransport(AtUrl):
             close_timeout=self._limits.quiet,
             ping_interval=None,
             max_size=MOST_BYTES,
+            logger=_silent(),
+            create_connection=Connection,
         )
 
     def _write(self, connection: ClientConnection) -> None:
@@ -197,7 +239,26 @@ class WebSocketTransport(AtUrl):
         assert isinstance(error, ConnectionClosed)
         if error.sent is not None and error.sent.code == 1009 and not error.rcvd_then_sent:
             return f"a message is longer than {MOST_BYTES >> 20} MiB; the rest was not read", False, True
+        if error.sent is not None and error.sent.code in (1002, 1007) and not error.rcvd_then_sent:
+            return f"the server sends what WebSocket does not allow: {error.sent.reason[:SHOWN]}", True, False
         if error.rcvd is not None:
             said = f"code {error.rcvd.code} {error.rcvd.reason[:SHOWN]}".strip()
             return f"the server has closed the WebSocket ({said})", True, False
         return "the WebSocket broke off", True, False
+
+
+def _silent() -> logging.Logger:
+    """What a logger writes of connections that break off is nothing that the user could use."""
+    logger = logging.Logger("conformance.websocket")
+    logger.disabled = True
+    return logger
+
+
+def _said(error: BaseException) -> str:
+    """What is wrong, with the causes that the library found."""
+    told: list[str] = []
+    causes: BaseException | None = error
+    while causes is not None and len(told) < 3:
+        told.append(" ".join(str(causes).split())[:SHOWN] or type(causes).__name__)
+        causes = causes.__cause__
+    return ": ".join(dict.fromkeys(told))
