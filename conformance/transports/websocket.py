@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SUBPROTOCOL = "mcp"
 SHOWN = 200
 """Characters of what is wrong that are shown."""
+SOONER = 0.5
+"""Seconds before the time limit at which the opening is given up, so that it is this that is told."""
 MOST_FRAGMENTS = 100_000
 """Fragments of one message that are read: empty ones would never reach any number of bytes."""
 
@@ -170,7 +172,7 @@ class WebSocketTransport(AtUrl):
         from websockets.sync.client import ClientConnection, connect
         from websockets.typing import Subprotocol
 
-        quiet = self._limits.quiet
+        start, quiet = self._limits.start, self._limits.quiet
 
         class Connection(ClientConnection):
             """Follows no redirect, as clients need not (RFC 6455, 4.1): the headers are for this server only.
@@ -207,7 +209,7 @@ class WebSocketTransport(AtUrl):
             additional_headers=dict(self._headers),
             user_agent_header="mcp-conform",
             proxy=None if is_loopback(self.host) else True,
-            open_timeout=self._limits.start,
+            open_timeout=max(start / 2, start - quiet - SOONER),
             close_timeout=self._limits.quiet,
             ping_interval=None,
             max_size=MOST_BYTES,
