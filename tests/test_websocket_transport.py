@@ -199,6 +199,13 @@ def test_a_server_that_speaks_no_websocket_is_told_from_one(tmp_path: Path) -> N
     assert "the WebSocket could not be opened" in report["problem"]
 
 
+def test_what_is_no_json_is_named_where_nothing_else_comes(tmp_path: Path) -> None:
+    server = f"{sys.executable} {Path(__file__).parent / 'bad_servers.py'} websocket-no-json-at-once {{port}}"
+    report, _ = reported(tmp_path, "--server", server, "--url", URL, "--only", "tools", "--start-timeout", "3")
+    assert report["exit"] == 3
+    assert "; what came is no JSON: <html>" in report["problem"]
+
+
 def test_a_url_of_http_is_none_of_a_websocket() -> None:
     done = conform("--url", "http://127.0.0.1:9/", "--transport", "websocket")
     assert done.returncode == 2

@@ -303,7 +303,6 @@ def _over_websocket(name: str) -> Play:
 
 
 for _name in (
-    "tool-result-of-200-mb",
     "pages-of-1-mb-for-ever",
     "100000-levels-in-ping",
     "slow-pattern-in-output",
@@ -328,6 +327,6 @@ vary(
     websocket-upgrade-404 websocket-upgrade-redirect-elsewhere websocket-upgrade-silence
     websocket-upgrade-a-header-for-ever websocket-no-subprotocol websocket-never-agrees-to-close
     websocket-answers-elsewhere websocket-deaf-after-4 websocket-never-reads websocket-daemon
-    websocket-tool-result-of-200-mb
+    websocket-pages-of-1-mb-for-ever
     """,
 )

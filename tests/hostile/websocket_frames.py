@@ -172,6 +172,13 @@ _MESSAGES: tuple[tuple[str, str, Say, tuple[int, ...], str], ...] = (
     ("dies", "by the end of the process", lambda connection, reply: os._exit(3), (), "exited with code 3"),
     ("nothing", "by nothing", lambda connection, reply: None, (), ""),
 )
+_ILLEGAL = "what WebSocket does not allow"
+_AT_ONCE = {
+    **dict.fromkeys(("half-a-message", "no-json"), "what came is no JSON"),
+    "no-utf-8": "not encoded in UTF-8",
+    **dict.fromkeys(("reserved-opcode", "reserved-bits", "masked", "long-ping", "continuation", "bomb"), _ILLEGAL),
+}
+"""What is said where nothing else is ever answered; otherwise these are among many that are inconclusive."""
 for _name, _what, _say, _statuses, _says in _MESSAGES:
     add(
         f"websocket-{_name}",
@@ -186,7 +193,7 @@ for _name, _what, _say, _statuses, _says in _MESSAGES:
         f"Answers every request {_what}.",
         answering(_say),
         statuses=(0, 1) if _statuses == (0, 1) else (1, 3),
-        says=_says,
+        says=_AT_ONCE.get(_name, _says),
         **WEBSOCKET,
     )
 
