@@ -110,11 +110,7 @@ class WebSocketTransport(AtUrl):
                 self.server.unwatch(self._server_ended)
             self._work.put(None)
             if connection is not None:
-                with contextlib.suppress(Exception):
-                    connection.protocol.send_close(1000)
-                    for data in connection.protocol.data_to_send():
-                        connection.socket.settimeout(self._limits.quiet)
-                        connection.socket.sendall(data)
+                self._say_goodbye(connection)
                 shut(connection.socket)
             self._inbox.put(Ended(time.monotonic(), OURS))
             if self.server is not None and self._owned:
@@ -122,6 +118,19 @@ class WebSocketTransport(AtUrl):
         return Ending("remote")
 
     # -- inside
+
+    def _say_goodbye(self, connection: ClientConnection) -> None:
+        """Send a close frame, if nobody is in the way who writes to a target that does not read."""
+        if not connection.protocol_mutex.acquire(timeout=self._limits.quiet):
+            return
+        try:
+            with contextlib.suppress(Exception):
+                connection.protocol.send_close(1000)
+                for data in connection.protocol.data_to_send():
+                    connection.socket.settimeout(self._limits.quiet)
+                    connection.socket.sendall(data)
+        finally:
+            connection.protocol_mutex.release()
 
     def _server_ended(self, fate: str) -> None:
         self._reader.join(self._limits.quiet)  # what it had sent before may still be on its way
