@@ -48,7 +48,7 @@ def test_every_target_says_what_it_does_and_what_is_expected() -> None:
     for target in TARGETS.values():
         assert target.what.endswith("."), target.name
         assert set(target.statuses) <= {0, 1, 3}, target.name
-        assert target.transport in ("stdio", "http", "http+sse"), target.name
+        assert target.transport in ("stdio", "http", "http+sse", "websocket"), target.name
         re.compile(target.says)
 
 

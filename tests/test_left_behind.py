@@ -48,13 +48,21 @@ def server(how: str, tag: Path, *more: str) -> tuple[str, ...]:
     return (sys.executable, str(DAEMONS), how, str(tag), *more)
 
 
-def options(how: str, tag: Path, http: bool = False) -> list[str]:
+URLS = {
+    "http": "http://127.0.0.1:{port}/mcp",
+    "sse": "http://127.0.0.1:{port}/sse",
+    "websocket": "ws://127.0.0.1:{port}/",
+}
+
+
+def options(how: str, tag: Path, over: str = "stdio") -> list[str]:
     """What tests that server with few cases."""
-    words = ["--fuzz", "0", "--revision", "2025-11-25", "--timeout", "5", "--json", str(tag / "report.json")]
-    if http:
-        url = "http://127.0.0.1:{port}/mcp"
-        return [*words, "--server", " ".join(server(how, tag, "{port}")), "--url", url, "--only", "lifecycle/ping"]
-    return [*words, "--server", " ".join(server(how, tag)), "--only", EXIT]
+    revision = "2024-11-05" if over == "sse" else "2025-11-25"
+    words = ["--fuzz", "0", "--revision", revision, "--timeout", "5", "--json", str(tag / "report.json")]
+    if over == "stdio":
+        return [*words, "--server", " ".join(server(how, tag)), "--only", EXIT]
+    at = ["--url", URLS[over], "--transport", over, "--only", "lifecycle/ping"]
+    return [*words, "--server", " ".join(server(how, tag, "{port}", over)), *at]
 
 
 def begun(words: list[str], tag: Path, module: str = "conformance") -> subprocess.Popen[str]:
@@ -107,17 +115,29 @@ def test_what_a_server_leaves_behind_is_ended_and_told_as_advice(how: str, tmp_p
     assert str(tmp_path) in finding["actual"]
 
 
-@pytest.mark.parametrize("how", ["child", "daemon+pipes+deaf", "daemon+busy", "stubborn+session"])
-def test_what_a_server_at_a_url_leaves_behind_is_ended(how: str, tmp_path: Path) -> None:
-    status, printed = ran(options(how, tmp_path, http=True), tmp_path)
+@pytest.mark.parametrize("over", URLS)
+@pytest.mark.parametrize("how", ["daemon+pipes+deaf", "daemon+busy", "end+session"])
+def test_what_a_server_at_a_url_leaves_behind_is_ended_and_told(how: str, over: str, tmp_path: Path) -> None:
+    status, printed = ran(options(how, tmp_path, over), tmp_path)
+    assert status == 0, printed
+    assert alive(tmp_path) == []
+    report = json.loads((tmp_path / "report.json").read_text())
+    (told,) = [note for note in report["notes"] if note.startswith("the server leaves processes behind")]
+    assert str(tmp_path) in told
+
+
+@pytest.mark.parametrize("over", URLS)
+@pytest.mark.parametrize("how", ["child", "stubborn+session"])
+def test_what_a_server_at_a_url_could_not_take_along_is_ended_with_it(how: str, over: str, tmp_path: Path) -> None:
+    status, printed = ran(options(how, tmp_path, over), tmp_path)
     assert status == 0, printed
     assert alive(tmp_path) == []
 
 
-@pytest.mark.parametrize("http", [False, True], ids=["stdio", "http"])
+@pytest.mark.parametrize("over", ["stdio", *URLS])
 @pytest.mark.parametrize("how", ["stubborn+child", "stubborn+daemon+deaf+pipes", "stubborn+session", "child"])
-def test_nothing_is_left_when_we_are_killed_outright(how: str, http: bool, tmp_path: Path) -> None:
-    process = begun(options(how, tmp_path, http), tmp_path)
+def test_nothing_is_left_when_we_are_killed_outright(how: str, over: str, tmp_path: Path) -> None:
+    process = begun(options(how, tmp_path, over), tmp_path)
     await_that(lambda: f"{tmp_path} 600" in alive(tmp_path))
     assert process.poll() is None
     process.kill()

@@ -15,7 +15,7 @@ from conformance.revisions import ALL, BY_DATE, HANDSHAKE, NEWEST, Revision, nam
 from conformance.session.messages import parse
 from conformance.session.session import Call, NotSpoken
 from conformance.target.process import SAID, ending
-from conformance.transports import StartError
+from conformance.transports import BARE, StartError
 
 PATIENCE = 5.0
 """Seconds that a server which has answered in one era is given for its first answer in the other."""
@@ -204,10 +204,12 @@ def judge_offers(failed: Iterable[Attempt]) -> None:
 def _circumstances(stage: Stage) -> str:
     """What else can be said about a server that does not answer its opening request."""
     session = stage.session
-    if not session.alive or not session.transport.process_per_session:
+    if not session.alive:
         return ""
-    heard = _heard(stage)
-    begun = session.transport.unfinished()
+    if not session.transport.process_per_session:
+        came = [f.data for f in session.trace if f.origin == "target" and not f.readable and f.channel not in BARE]
+        return f"; what came is no JSON: {came[0][:100].decode('utf-8', 'backslashreplace')}" if came else ""
+    heard, begun = _heard(stage), session.transport.unfinished()
     if begun and not heard and isinstance(parse(begun)[0], dict):
         return "; it wrote a whole message without a newline at its end"
     if begun:

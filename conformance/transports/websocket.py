@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import queue
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.budget import MOST_BYTES, kept
 from conformance.model import Limits
@@ -16,6 +17,7 @@ from conformance.target.listening import RunningServer, is_loopback, reach
 from conformance.transports import OURS, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.http_client import check_headers, shut
+from conformance.transports.redirects import ADVICE, LEADING
 from conformance.transports.stdio import EACH, MAX_QUEUED
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 SUBPROTOCOL = "mcp"
 SHOWN = 200
 """Characters of what is wrong that are shown."""
+SOONER = 0.5
+"""Seconds before the time limit at which the opening is given up, so that it is this that is told."""
+MOST_FRAGMENTS = 100_000
+"""Fragments of one message that are read: empty ones would never reach any number of bytes."""
 
 
 class WebSocketTransport(AtUrl):
@@ -104,11 +110,7 @@ class WebSocketTransport(AtUrl):
                 self.server.unwatch(self._server_ended)
             self._work.put(None)
             if connection is not None:
-                with contextlib.suppress(Exception):
-                    connection.protocol.send_close(1000)
-                    for data in connection.protocol.data_to_send():
-                        connection.socket.settimeout(self._limits.quiet)
-                        connection.socket.sendall(data)
+                self._say_goodbye(connection)
                 shut(connection.socket)
             self._inbox.put(Ended(time.monotonic(), OURS))
             if self.server is not None and self._owned:
@@ -116,6 +118,19 @@ class WebSocketTransport(AtUrl):
         return Ending("remote")
 
     # -- inside
+
+    def _say_goodbye(self, connection: ClientConnection) -> None:
+        """Send a close frame, if nobody is in the way who writes to a target that does not read."""
+        if not connection.protocol_mutex.acquire(timeout=self._limits.quiet):
+            return
+        try:
+            with contextlib.suppress(Exception):
+                connection.protocol.send_close(1000)
+                for data in connection.protocol.data_to_send():
+                    connection.socket.settimeout(self._limits.quiet)
+                    connection.socket.sendall(data)
+        finally:
+            connection.protocol_mutex.release()
 
     def _server_ended(self, fate: str) -> None:
         self._reader.join(self._limits.quiet)  # what it had sent before may still be on its way
@@ -141,24 +156,60 @@ class WebSocketTransport(AtUrl):
                 finally:
                     shut(connection.socket)
         except Exception as error:
-            said = " ".join(str(error).split())[:SHOWN] or type(error).__name__
-            self._finish(self._fate() or f"the WebSocket could not be opened: {said}")
+            self._finish(self._fate() or f"the WebSocket could not be opened: {_said(error)}")
 
     def _take(self, connection: ClientConnection) -> None:
-        """Pass on what comes, until the connection is closed. Raises ConnectionClosed."""
+        """Pass on what comes, until a message has no end. Raises ConnectionClosed."""
         with self._changed:
             self._connection, closed = connection, self._closed
         if closed:
             return
         threading.Thread(target=self._write, args=(connection,), daemon=True).start()
         while True:
-            data = connection.recv(decode=False)
-            assert isinstance(data, bytes)
-            self._inbox.put(Arrival("socket", kept(bytearray(data)), time.monotonic()), len(data))
+            data = bytearray()
+            for fragment, part in enumerate(connection.recv_streaming(decode=False)):
+                data += part
+                if fragment >= MOST_FRAGMENTS:
+                    why = f"a message has more than {MOST_FRAGMENTS} fragments; the rest was not read"
+                    self._finish(why, unread=True)
+                    return
+            size = len(data)
+            self._inbox.put(Arrival("socket", kept(data), time.monotonic()), size)
 
     def _connecting(self) -> AbstractContextManager[ClientConnection]:
-        from websockets.sync.client import connect
+        from websockets.exceptions import InvalidStatus
+        from websockets.sync.client import ClientConnection, connect
         from websockets.typing import Subprotocol
+
+        start, quiet = self._limits.start, self._limits.quiet
+
+        class Connection(ClientConnection):
+            """Follows no redirect, as clients need not (RFC 6455, 4.1): the headers are for this server only.
+
+            What it has given up is closed soon, whether the server agrees or not.
+            """
+
+            given_up = False
+
+            def send_data(self) -> None:
+                """Called whenever something has come, or is to be sent."""
+                super().send_data()
+                if self.protocol.close_expected() and not self.given_up:
+                    self.given_up = True
+                    late = threading.Timer(quiet, shut, (self.socket,))
+                    late.daemon = True
+                    late.start()
+
+            def handshake(self, *words: Any, **more: Any) -> None:
+                """Raises OSError where the server leads elsewhere."""
+                try:
+                    super().handshake(*words, **more)
+                except InvalidStatus as error:
+                    status, leads = error.response.status_code, error.response.headers.get_all("Location")
+                    if status not in LEADING or not leads:
+                        raise
+                    to = leads[0].partition("?")[0][:SHOWN]
+                    raise OSError(f"the server redirects to {to!a}: not followed; {ADVICE}") from None
 
         return connect(
             self.url,
@@ -167,10 +218,12 @@ class WebSocketTransport(AtUrl):
             additional_headers=dict(self._headers),
             user_agent_header="mcp-conform",
             proxy=None if is_loopback(self.host) else True,
-            open_timeout=self._limits.start,
+            open_timeout=max(start / 2, start - quiet - SOONER),
             close_timeout=self._limits.quiet,
             ping_interval=None,
             max_size=MOST_BYTES,
+            logger=_silent(),
+            create_connection=Connection,
         )
 
     def _write(self, connection: ClientConnection) -> None:
@@ -197,7 +250,26 @@ class WebSocketTransport(AtUrl):
         assert isinstance(error, ConnectionClosed)
         if error.sent is not None and error.sent.code == 1009 and not error.rcvd_then_sent:
             return f"a message is longer than {MOST_BYTES >> 20} MiB; the rest was not read", False, True
+        if error.sent is not None and error.sent.code in (1002, 1007) and not error.rcvd_then_sent:
+            return f"the server sends what WebSocket does not allow: {error.sent.reason[:SHOWN]}", True, False
         if error.rcvd is not None:
             said = f"code {error.rcvd.code} {error.rcvd.reason[:SHOWN]}".strip()
             return f"the server has closed the WebSocket ({said})", True, False
         return "the WebSocket broke off", True, False
+
+
+def _silent() -> logging.Logger:
+    """What a logger writes of connections that break off is nothing that the user could use."""
+    logger = logging.Logger("conformance.websocket")
+    logger.disabled = True
+    return logger
+
+
+def _said(error: BaseException) -> str:
+    """What is wrong, with the causes that the library found."""
+    told: list[str] = []
+    causes: BaseException | None = error
+    while causes is not None and len(told) < 3:
+        told.append(" ".join(str(causes).split())[:SHOWN] or type(causes).__name__)
+        causes = causes.__cause__
+    return ": ".join(dict.fromkeys(told))

@@ -96,8 +96,9 @@ def server_options(target: Target) -> list[str]:
     words = [sys.executable, str(BAD), target.name, *target.words]
     if target.transport == "stdio":
         return ["--server", shlex.join(words)]
-    named = ["--server", f"{shlex.join(words)} {{port}}", "--url", "http://127.0.0.1:{port}/mcp"]
-    return named if target.transport == "http" else [*named, "--transport", "sse"]
+    scheme = "ws" if target.transport == "websocket" else "http"
+    named = ["--server", f"{shlex.join(words)} {{port}}", "--url", f"{scheme}://127.0.0.1:{{port}}/mcp"]
+    return [*named, "--transport", "sse"] if target.transport == "http+sse" else named
 
 
 def run(name: str, options: Sequence[str], scratch: Path, limit: float, memory: int = 4000 * MB) -> Outcome:

@@ -92,6 +92,8 @@ KINDS = (
     "machine",
     "over_http",
     "over_sse",
+    "websocket_frames",
+    "over_websocket",
 )
 """Modules of `hostile` that register targets."""
 

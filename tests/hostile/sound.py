@@ -22,3 +22,11 @@ def sound_http(_server: Server) -> None:
     from hostile.web import Web
 
     Web().serve(int(sys.argv[2]))
+
+
+@target(statuses=(0,), says="no requirement that fails a server is broken", transport="websocket", whole=True)
+def sound_websocket(_server: Server) -> None:
+    """Is correct, in the handshake revisions, over WebSocket."""
+    from hostile.websocket import Site
+
+    Site().serve()

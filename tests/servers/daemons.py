@@ -1,4 +1,4 @@
-"""A server that leaves processes behind: `python daemons.py HOW TAG [PORT]`.
+"""A server that leaves processes behind: `python daemons.py HOW TAG [PORT [TRANSPORT]]`.
 
 HOW is words joined by "+", one of each kind; what is not said is the first. TAG is the name that the processes get.
 
@@ -6,7 +6,9 @@ HOW is words joined by "+", one of each kind; what is not said is the first. TAG
 - how they leave: `child` (plain), `group` (a group of their own), `session` (setsid), `daemon` (setsid, fork twice)
 - what they hold: `nothing`, `stdin`, `stdout`, `stderr`, `pipes` (all three)
 - `deaf` (to SIGTERM), `clear` (their environment), `chdir`, `busy` (they fork again and again)
-- the server itself: `stubborn` (ignores the end of its input and SIGTERM); with a PORT it serves HTTP there
+- the server itself: `stubborn` (ignores the end of its input and SIGTERM)
+
+With a PORT it serves there: http (left out), sse or websocket. The input that ends is then a SIGTERM.
 """
 
 from __future__ import annotations
@@ -19,10 +21,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from hostile.manners import answer
+from hostile.websocket import Connection, Site
 
+from conformance.reference import http
 from conformance.reference.__main__ import main as reference
 
 WORDS, TAG = sys.argv[1].split("+"), sys.argv[2]
@@ -92,6 +97,32 @@ def serve() -> None:
             answer(message)
 
 
+def serve_at(port: int, transport: str) -> None:
+    """The reference server at a port; over WebSocket another small server."""
+    if "end" in WORDS:
+        signal.signal(signal.SIGTERM, hand_over)
+        http._stop = hand_over
+    if transport == "websocket":
+        site = Site()
+        if "request" in WORDS:
+            site.message = heard
+        site.serve(port)
+    reference(["--transport", transport, "--port", str(port)])
+
+
+def hand_over(number: int, frame: object) -> NoReturn:
+    """Leave what is left behind, and end."""
+    apart(leave)
+    os._exit(0)
+
+
+def heard(connection: Connection, text: bytes) -> None:
+    """Leave something behind, and answer."""
+    if b'"id"' in text:
+        apart(leave)
+    connection.server.line(text)
+
+
 def main() -> None:
     """Serve."""
     if not {"request", "end"} & set(WORDS):
@@ -99,7 +130,7 @@ def main() -> None:
     if "stubborn" in WORDS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if len(sys.argv) > 3:
-        reference(["--transport", "http", "--port", sys.argv[3]])
+        serve_at(int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else "http")
     serve()
     if "end" in WORDS:
         apart(leave)

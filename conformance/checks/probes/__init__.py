@@ -143,6 +143,7 @@ TABLE = {
     "tools.effects": "effects.effects",
     "tools.in-flight": "in_flight.in_flight",
     "tools.independence": "tools.independence",
+    "tools.kept-apart": "apart.kept_apart",
     "tools.partial-client": "effects.partial_client",
     "transport-http.listening-addresses": "origins.listening_addresses",
     "transport-http.methods": "transport_http.methods",
