@@ -15,13 +15,14 @@ PAGES = [
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
     "benchmarks/README.md",
     "cases/README.md",
+    "reports/README.md",
 ]
 OPTION = r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w-])"
 OF_DOCKER = {"--init", "--network", "--rm", "--tag", "--user", "--volume"}
 OF_DOCKER |= {"--build-arg", "--privileged"}
 OF_DASK = {"--hostfile", "--nthreads", "--nworkers", "--memory-limit"}
-OF_OTHERS = {"--token", "--runs", "--load", *OF_DOCKER, *OF_DASK}
-"""Options that pages name and that neither we nor pytest have: of a server, of tests/real/stability.py, of Docker."""
+OF_OTHERS = {"--token", "--runs", "--load", "--with", *OF_DOCKER, *OF_DASK}
+"""Options that pages name and that neither we nor pytest have: of a server, stability.py, Docker, Dask, uvx."""
 
 
 def test_each_test_that_the_page_on_security_names_is_there() -> None:

@@ -174,7 +174,7 @@ def test_a_server_that_uses_too_much_is_ended_and_the_report_says_why(tmp_path: 
     assert {lists.row(name)["outcome"] for name in told} == {"not tested"}
 
 
-def test_a_compact_folder_holds_what_failed_and_no_pages(tmp_path: Path) -> None:
+def test_a_compact_folder_holds_what_failed_and_neither_pages_nor_parquet(tmp_path: Path) -> None:
     lists = Lists(tmp_path)
     lists.add("broken", "--fault", "description-null")
     conform(*lists.words("--compact"))
@@ -182,6 +182,7 @@ def test_a_compact_folder_holds_what_failed_and_no_pages(tmp_path: Path) -> None
     run = result["report"]["runs"][0]
     assert {verdict["verdict"] for verdict in run["verdicts"]} == {"failed"}
     assert list((lists.out / "reports").iterdir()) == []
+    assert list(lists.out.glob("*.parquet")) == []
     row = lists.row("broken")
     assert len(row["broken"]["violation"]) and row["tested"] >= len(run["verdicts"])
     assert 'href="results/broken.json"' in (lists.out / "index.html").read_text()

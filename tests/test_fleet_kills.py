@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -188,3 +189,10 @@ def test_nobody_else_can_talk_to_the_cluster_of_a_run() -> None:
             with pytest.raises((OSError, TypeError)):
                 Client(other, timeout="3s", set_as_default=False)
         assert client.submit(sum, [1, 2]).result() == 3
+
+
+def test_two_runs_at_the_same_time_do_not_take_each_others_port() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with local(1), local(1) as client:
+            assert client.submit(sum, [1, 2]).result() == 3

@@ -19,7 +19,7 @@ from conformance.checks.fuzz.shrinking import smallest
 from conformance.checks.registry import known, probes
 from conformance.engine.options import Options
 from conformance.engine.runner import Runner
-from conformance.model import Fuzzing, Limits, Report, Target, UsageError, Verdict
+from conformance.model import Fuzzing, Limits, Report, Severity, Target, UsageError, Verdict
 from conformance.reference.server import Server
 from conformance.survey.survey import CallPolicy
 
@@ -112,6 +112,16 @@ def test_a_server_that_dies_of_everything_is_given_up_and_that_is_said() -> None
     assert tally.frames < tally.planned
     assert tally.note.startswith("the server had to be replaced")
     assert ", so no more frames were sent" in tally.note
+
+
+def test_a_server_that_dies_of_the_cancellation_of_no_request_is_warned_and_no_violation_is_told() -> None:
+    report = report_of("fuzz/conversation", faults=("cancelled-text-kills",))
+    failed = [judged for run in report.runs for judged in run.verdicts if judged.findings]
+    assert [(each.requirement.id, each.severity) for each in failed] == [
+        ("jsonrpc/every-request-answered-once", Severity.WARNING)
+    ]
+    message = "messages, of them a cancellation of no request, end the server"
+    assert [f.message for f in failed[0].findings] == [message]
 
 
 def test_what_a_campaign_leaves_out_is_named_with_what_its_kind_did() -> None:

@@ -28,6 +28,7 @@ HOME = "index.md"
 PAGES = {
     HOME: "README.md",
     LANGUAGE: "cases/README.md",
+    "published.md": "reports/README.md",
     "project/architecture.md": "ARCHITECTURE.md",
     "project/contributing.md": "CONTRIBUTING.md",
     "project/security-policy.md": "SECURITY.md",

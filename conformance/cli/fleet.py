@@ -84,7 +84,12 @@ def fleet() -> None:
     help="The results of the run before this one, for trends.",
 )
 @option(RESULTS, "--again", is_flag=True, help="Test everything anew; what is in DIR becomes the run before this one.")
-@option(RESULTS, "--compact", is_flag=True, help="Keep of each server only what failed, and no page: for a repository.")
+@option(
+    RESULTS,
+    "--compact",
+    is_flag=True,
+    help="Keep of each server only what failed; no pages, no Parquet: for a repository.",
+)
 @option(RESULTS, "--quiet", "-q", is_flag=True, help="Say only how it ended.")
 @option(SERVERS, "--name", multiple=True, metavar="NAME", help="Only this server; * and ? are wildcards. Repeatable.")
 @option(SERVERS, "--remotes", is_flag=True, help="Also test servers of a server.json that are only at a URL.")

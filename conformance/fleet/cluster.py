@@ -62,7 +62,8 @@ def local(workers: int) -> Iterator[Client]:
                 host="127.0.0.1",
                 protocol="tls",
                 security=security,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # with None it takes port 8787, and warns if another run has it
+                scheduler_kwargs={"dashboard": False},
                 worker_dashboard_address=None,
                 memory_limit=None,
                 silence_logs=logging.CRITICAL + 1,

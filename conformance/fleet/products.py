@@ -48,8 +48,6 @@ def ended(started: str, complete: bool, manner: Manner) -> summary.About:
 
 def write(plan: Plan, store: Store, about: summary.About, earlier: Json) -> Json:
     """Write all that is made of the results; the summary. Raises OSError."""
-    from conformance.fleet import parquet
-
     total = summary.summary_of(about, _rows(plan, store), earlier)
 
     def link(key: str) -> str:
@@ -59,11 +57,19 @@ def write(plan: Plan, store: Store, about: summary.About, earlier: Json) -> Json
 
     tested = {entry.key for entry in _tested(plan, store)}
     replace(store.folder / page.NAME, page.as_html(total, link).encode("utf-8", "backslashreplace"))
-    parquet.write_servers(store.folder / parquet.SERVERS, total)
-    parquet.write_verdicts(store.folder / parquet.VERDICTS, store.results(entry.key for entry in _tested(plan, store)))
+    if not plan.manner.compact:
+        _write_parquet(plan, store, total)
     # The summary comes last: where there is one, the rest is of the same run.
     replace(store.folder / summary.NAME, summary.as_text(total).encode())
     return total
+
+
+def _write_parquet(plan: Plan, store: Store, total: Json) -> None:
+    """Raises OSError."""
+    from conformance.fleet import parquet
+
+    parquet.write_servers(store.folder / parquet.SERVERS, total)
+    parquet.write_verdicts(store.folder / parquet.VERDICTS, store.results(entry.key for entry in _tested(plan, store)))
 
 
 def _tested(plan: Plan, store: Store) -> Iterator[Entry]:

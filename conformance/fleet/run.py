@@ -25,6 +25,7 @@ class Manner:
     """How all servers are tested. `words` go to each command line; `keep` names variables that the servers get.
 
     `workers` is how many processes a cluster of this machine has; `scheduler` is the address of another one.
+    `compact` results are for a folder that is published.
     """
 
     words: tuple[str, ...] = ()

@@ -87,16 +87,17 @@ class Conversation:
         about = last(choices, 0)
         others = [self._kinds[choices.below(len(self._kinds))](choices, i + 1) for i in range(choices.below(MOST))]
         lines = [*others, about]
+        astray = _aim(lines)
         script = tuple(_numbers(encode(line)) for line in lines)
         together = self._one_stream and bool(choices.below(2))
         said = ", ".join(dict.fromkeys(str(line["method"]) for line in lines))
         example = Example(
             b"\n".join(script),
             last.__name__.strip("_").replace("_", " "),
-            f"{len(script)} legal messages{' at once' if together and len(script) > 1 else ''} ({said})",
+            f"{len(script)} {_kind(astray)}{' at once' if together and len(script) > 1 else ''} ({said})",
             due=True,
             illegal=False,
-            about={"together": together},
+            about={"together": together, "astray": astray},
             script=script,
         )
         return replace(example, about={**example.about, "extreme": extreme_lines(example)})
@@ -105,15 +106,17 @@ class Conversation:
         """Whether each request was answered once and nothing else came."""
         extreme = any(example.about["extreme"])
         ceiling = Severity.WARNING if extreme else None
+        astray = example.about["astray"]
+        ended = Severity.WARNING if astray else ceiling
         open_calls = [call for call in reply.calls if not call.answers and not call.excused]
         if reply.fate == DIED:
-            message, expected = "legal messages end the server", "a response to each request"
-            return Breach(ONCE, message, expected, reply.why, reply.frames, ceiling, {"alive": True})
+            message, expected = f"{_kind(astray)} end the server", "a response to each request"
+            return Breach(ONCE, message, expected, reply.why, reply.frames, ended, {"alive": True})
         if any(call.method in MAY_TAKE_LONG for call in open_calls):
             return ""
         if reply.fate == HUNG:
-            message = "after legal messages the server stops answering"
-            return Breach(ONCE, message, "a response", reply.why, reply.frames, ceiling, {"alive": True})
+            message = f"after {_kind(astray)} the server stops answering"
+            return Breach(ONCE, message, "a response", reply.why, reply.frames, ended, {"alive": True})
         if reply.strays and not (extreme and all(_unread(stray) for stray in reply.strays)):
             # What its parser does not take a server may refuse as JSON-RPC says.
             return self._stray(example, reply, open_calls, ceiling)
@@ -220,6 +223,27 @@ class Conversation:
 
     def _cancel_earlier(self, choices: Choices, number: int) -> Json:
         return self._cancelled(f"@id{1 + choices.below(3)}", choices)
+
+
+def _aim(lines: list[Json]) -> bool:
+    """Give each cancellation of an earlier message the id that this has; whether one is of no earlier request.
+
+    Such cancellations no client should send, and a server only SHOULD ignore them.
+    """
+    astray = False
+    earlier: dict[Json, Json] = {}
+    for number, line in enumerate(lines, 1):
+        if line["method"] == "notifications/cancelled":
+            aimed = line["params"]["requestId"]
+            line["params"]["requestId"] = earlier.get(aimed, aimed)
+            astray = astray or aimed not in earlier
+        elif "id" in line:
+            earlier[f"@id{number}"] = line["id"]
+    return astray
+
+
+def _kind(astray: bool) -> str:
+    return "messages, of them a cancellation of no request," if astray else "legal messages"
 
 
 def _unread(response: Frame) -> bool:
