@@ -19,7 +19,7 @@ LOADS = (1, 2, 4, 8, 16, 32, 64)
 class Cell:
     """One operation under one load: `blocks` were measured at different times of the run.
 
-    `sessions` is how many sessions share the load; `left_out` why it was not measured, or not to the end.
+    `sessions` is how many sessions share the load; `left_out` why it was not measured.
     """
 
     operation: str
@@ -42,6 +42,11 @@ class Cell:
     def errors(self) -> int:
         """How many requests were not answered as they should be."""
         return errors(self.wrong)
+
+    @property
+    def told(self) -> bool:
+        """Whether there is anything to tell: an answer, or that there was none."""
+        return self.errors > 0 or any(block.answered for block in self.blocks)
 
     @property
     def seconds(self) -> float:
@@ -114,6 +119,7 @@ class Measured:
 
     operations: tuple[Operation, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
+    """Operations, and parts of the course, that were not measured: name → why."""
     starts: list[Start] = field(default_factory=list)
     cells: dict[tuple[str, int, int], Cell] = field(default_factory=dict)
     """By operation, load and sessions."""
