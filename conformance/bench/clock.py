@@ -20,12 +20,18 @@ RAN_OUT = "time ran out: a longer --duration measures it"
 """Why something was not measured."""
 
 
+STARTS = 2
+"""How often the time for a start may pass until a session is open: a server is asked in several ways."""
+ENDS = 10.0
+"""Seconds, besides, in which servers end that were asked in vain."""
+
+
 class Stopped(Exception):
     """The run is to end at once: it was interrupted, or did not end in time."""
 
 
 class Clock:
-    """Counts `start` seconds from now on, and `seconds` once it is told that the measurement begins.
+    """Counts `start` seconds from now on, in which sessions open, and `seconds` once the measurement begins.
 
     `end` is a `time.monotonic()` after which nothing is waited for any more.
     """

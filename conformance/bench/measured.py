@@ -68,7 +68,8 @@ class Cell:
 class Start:
     """One start of a server: how long until the session was open, the first request on it, and the end.
 
-    `how` is how it ended, as in `Ending`, `left` what it left behind, for people. None is what was not measured.
+    `how` is how it ended, as in `Ending`, `left` what it left behind, for people. `cost` is that of its process once
+    it had been asked something. None is what was not measured.
     """
 
     start: float | None
@@ -76,6 +77,7 @@ class Start:
     end: float | None
     how: str = ""
     left: str = ""
+    cost: Cost | None = None
 
 
 @dataclass(slots=True)

@@ -64,7 +64,8 @@ class Program:
         """Everything for which there is time. The subjects are open. Raises StartError, Stopped."""
         self.bare.open()
         if all(subject.own_processes or not subject.costs.known for subject in self.subjects):
-            del self._left["sessions"], self._left["spread"]
+            self._left["starts"] += self._left.pop("sessions")  # there each start is a session
+            del self._left["spread"]
         with contextlib.ExitStack() as stack:
             for subject in self.subjects:
                 if subject.costs.known:
@@ -116,7 +117,8 @@ class Program:
                 yield subject
 
     def _starts(self, end: float) -> None:
-        for _ in range(STARTS):
+        own = any(subject.own_processes for subject in self.subjects)
+        for _ in range(self.plan.sessions if own else STARTS):
             began = time.monotonic()
             for subject in self.subjects:
                 self._clock.check()

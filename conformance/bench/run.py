@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from conformance import __version__
 from conformance.bench.bounds import Bound, check_known, judged
-from conformance.bench.clock import STUCK, Clock, Stopped
+from conformance.bench.clock import ENDS, STARTS, STUCK, Clock, Stopped
 from conformance.bench.comparison import compared, machines
 from conformance.bench.plan import Plan
 from conformance.bench.program import Program
@@ -30,7 +30,7 @@ class Measurement:
     def __init__(
         self, targets: Sequence[Target], plan: Plan, bounds: Sequence[Bound], tell: Callable[[str], None]
     ) -> None:
-        self._clock = clock = Clock(len(targets) * plan.options.limits.start, plan.duration)
+        self._clock = clock = Clock(len(targets) * (STARTS * plan.options.limits.start + ENDS), plan.duration)
         self.subjects = [Subject(label, target, plan, clock) for label, target in zip(LABELS, targets, strict=False)]
         self._plan = plan
         self._bounds = tuple(bounds)
@@ -96,6 +96,14 @@ class Measurement:
             self._program.bare.close()
         for subject in self.subjects:
             subject.close(hurry)
+
+    @property
+    def overdue(self) -> str:
+        """Why it did not come to its end, where nobody interrupted it."""
+        if self._clock.begun:
+            return OVERDUE
+        waited = time.monotonic() - self._clock.created
+        return f"nothing could be measured in {waited:.0f} s; --start-timeout says how long the first answer may take"
 
     def report(self, old: Json = None, why: str = INTERRUPTED) -> Json:
         """What has been learned, as `schemas/bench.json` describes it; compared with the report `old` if there is one.

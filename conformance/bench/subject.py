@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from conformance.bench.answers import Answers
 from conformance.bench.carriers import Carrier, TransportCarrier
 from conformance.bench.client import Client
-from conformance.bench.clock import Clock
+from conformance.bench.clock import CLOSING, Clock
 from conformance.bench.costs import Costs, pids_of
 from conformance.bench.http_carrier import HttpCarrier, proxied
 from conformance.bench.measured import Measured, Start
@@ -66,12 +66,11 @@ class Subject:
         self._clock = clock
         self._connections = Connections(target, clock.within(plan.options.limits), 0)
         self._connections.answers = plan.options.answers
+        self._started = 0.0
         self._stage: Stage | None = None
         self._survey: Survey | None = None
         self._sessions: list[Session] = []
         self.opened = False
-        self.takes = 0.0
-        """Seconds that it took to start, and to open a session."""
         self.client: Client
         self.costs: Costs
 
@@ -87,6 +86,12 @@ class Subject:
     def operation(self, name: str) -> Operation | None:
         """The operation of that name."""
         return next((each for each in self.measured.operations if each.name == name), None)
+
+    @property
+    def takes(self) -> float:
+        """Seconds that it takes to start and, where it does not end by itself, to end, about."""
+        limits = self._connections.limits
+        return self._started + (2 * min(limits.shutdown, CLOSING) if limits.impatient else 0.0)
 
     @property
     def own_processes(self) -> bool:
@@ -148,11 +153,15 @@ class Subject:
         with contextlib.suppress(*NOT_TO_BE_HAD):
             if session.request(method, params).answers:
                 first = time.monotonic() - opened
+        own = session.transport.process_per_session
+        cost = Costs(pids_of(session.transport)).look() if own else None
         began_to_end = time.monotonic()
         ending = session.close()
         self._connections.release(session)
-        took = ending.seconds if session.transport.process_per_session else time.monotonic() - began_to_end
-        self.measured.starts.append(Start(opened - began, first, took, ending.how, ending.left))
+        self._clock.check()
+        took = ending.seconds if own else time.monotonic() - began_to_end
+        self.measured.session_count += own
+        self.measured.starts.append(Start(opened - began, first, took, ending.how, ending.left, cost))
 
     def watch(self, seconds: float) -> None:
         """Ask all operations at once in a session that the invariants watch; what they found is noted.
@@ -287,6 +296,8 @@ class Subject:
         reasons = [f"{name}: {why}" for name, why in self.measured.left_out.items()]
         if self._plan.only:
             reasons.insert(0, f"--only {' '.join(self._plan.only)}")
+        if self._survey is not None and self._survey.unread:
+            reasons.insert(0, f"the list of {', '.join(self._survey.unread)} could not be read")
         return f" ({'; '.join(reasons[:3])})" if reasons else ""
 
     def _carrier(self, session: Session) -> Carrier:
@@ -317,7 +328,7 @@ class Subject:
             raise Untestable(untestable(tried_))
         chosen = spoken[-1]
         self._connections.adapt(chosen.seconds)
-        self.takes = chosen.seconds
+        self._started = chosen.seconds
         assert chosen.stage is not None
         return chosen.stage
 

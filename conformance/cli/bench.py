@@ -189,7 +189,7 @@ def _carry_out(targets: list[Target], plan: Plan, given: dict[str, Any]) -> int:
     """Measure, and report; the exit status. Raises UsageError."""
     from conformance.bench.bounds import parsed
     from conformance.bench.clock import GRACE
-    from conformance.bench.run import INTERRUPTED, OVERDUE, Measurement
+    from conformance.bench.run import INTERRUPTED, Measurement
     from conformance.engine.supervision import Supervision
     from conformance.model import UsageError
     from conformance.reporters.bench.masking import masked
@@ -226,7 +226,7 @@ def _carry_out(targets: list[Target], plan: Plan, given: dict[str, Any]) -> int:
         _progress()("")
         if ended and failed:
             raise failed[0]
-        report = masked(mask, _learned(measuring, old, INTERRUPTED if supervision.interrupted else OVERDUE))
+        report = masked(mask, _learned(measuring, old, INTERRUPTED if supervision.interrupted else measuring.overdue))
         with supervision.last_words(GRACE):
             status = _written(report, files, _detail(given), STDOUT in (given["json"], given["html"]))
         interrupts.settle()

@@ -85,16 +85,9 @@ def answered(exchange: Exchange, reply: Any) -> None:
     for_ever(exchange.raw, b": still here\n\n" * 100)
 
 
-def slowly(exchange: Exchange, reply: Any) -> None:
-    """Take a second for the answer."""
-    slow_down()
-    exchange.answer(reply)
-
-
 OVER_HTTP: dict[str, Callable[[Exchange, Any], object]] = {
     "dies": lambda exchange, reply: die(),
     "hangs": lambda exchange, reply: bounds.wait(),
-    "slow": slowly,
     "breaks-off": lambda exchange, reply: exchange.connection.shutdown(socket.SHUT_RDWR),
     "garbage": lambda exchange, reply: exchange.raw(b"\x16\x03\x01\x02" * 20),
     "body-without-end": lambda exchange, reply: for_ever(exchange.raw, HEAD + b"\r\n[" + b"0," * 10_000),
