@@ -74,8 +74,7 @@ def local(workers: int) -> Iterator[Client]:
                 local_directory=folder,
             )
         stack.callback(_close, cluster)
-        # Results come from the workers themselves, or each would pass through the scheduler, and TLS, once more.
-        client = Client(cluster, set_as_default=False, direct_to_workers=True)
+        client = Client(cluster, set_as_default=False)
         stack.callback(_close, client)
         yield client
 

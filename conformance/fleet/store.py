@@ -106,22 +106,16 @@ def replace(path: Path, data: bytes, lasting: bool = True) -> None:
 
     Raises OSError.
     """
-    folder, name = os.path.split(path)
-    part = f"{folder}/.{name}.{os.getpid()}.part"
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        # A file object would take as long again as the system does.
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(descriptor, left) :]
+        with part.open("wb") as file:
+            file.write(data)
             if lasting:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(part, path)  # noqa: PTH105 - see above
+                file.flush()
+                os.fsync(file.fileno())
+        part.replace(path)
     except BaseException:
-        Path(part).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 
