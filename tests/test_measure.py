@@ -64,7 +64,7 @@ def test_the_memory_of_workers_is_ours_and_that_of_the_target_is_not(
 def test_reports_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = measured(REPORTS, tmp_path, monkeypatch)
     assert (done.status, done.broken, done.said, done.ended) == (3, 2, "no server", "by itself")
-    assert "report.xml" in done.reports
+    assert "report.junit" in done.reports
 
 
 def test_a_run_that_goes_on_is_interrupted_and_then_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 from conformance.bench.operations import PLACE, Operation
 from conformance.model import Json, members
@@ -17,6 +18,8 @@ EDGE = 160
 """Bytes at the beginning and the end of an answer in which its id is looked for first."""
 LEARNED = 8
 """Answers of an operation alone that are remembered."""
+SHORT = 4096
+"""Bytes of an answer that is remembered as it is; of a longer one a digest is."""
 MOST_VALIDATED = 2000
 """Answers of one operation that are compared with the schema of its method."""
 
@@ -25,6 +28,8 @@ TWICE, STRAY, UNREADABLE, LOST = "second answer", "unknown id", "not JSON-RPC", 
 ENDED = "connection ended"
 KINDS = (LOST, ERROR, WRONG, INVALID, TWICE, STRAY, UNREADABLE, ENDED)
 """What counts as an error, each kind by its name in reports."""
+CUT = "time ran out"
+"""A request that was under way when the time was over: counted, and no error."""
 CHANGED = "other than alone"
 """An answer that is valid and not the one that came while nothing else was asked: counted, and no error."""
 
@@ -37,7 +42,8 @@ def number_in(data: bytes) -> int:
 
 @dataclass(slots=True)
 class Known:
-    """What is known about the answers of one operation: their bytes with PLACE for the id, learned alone."""
+    """What is known about the answers of one operation: their bytes with PLACE for the id, or a digest of them,
+    learned alone."""
 
     usual: set[bytes] = field(default_factory=set)
     asked: int = 0
@@ -65,6 +71,8 @@ class Answers:
         """
         known = self._known.setdefault(operation.name, Known())
         plain = data.replace(str(number).encode(), PLACE.encode())
+        if len(plain) > SHORT:
+            plain = blake2b(plain, digest_size=32).digest()
         if plain in known.usual:
             known.asked += self.learning
             return ""

@@ -9,6 +9,7 @@ from conformance.bench import bare
 from conformance.bench.answers import Answers
 from conformance.bench.carriers import Carrier, TransportCarrier
 from conformance.bench.client import Client
+from conformance.bench.clock import Clock
 from conformance.bench.http_carrier import HttpCarrier
 from conformance.bench.measured import Cell
 from conformance.bench.operations import FIRST_ID, PLACE, Operation
@@ -33,19 +34,20 @@ class BareLoop:
     others than stdio and HTTP it is asked over stdio, and only tells what the machine does.
     """
 
-    def __init__(self, transport: str, plan: Plan) -> None:
+    def __init__(self, transport: str, plan: Plan, clock: Clock) -> None:
         self.cells: dict[int, Cell] = {}
         self.operation = _ping()
         self.alike = transport in (STDIO, HTTP)
         self.client: Client
         self._over_http = transport == HTTP
         self._plan = plan
+        self._clock = clock
         self._transport: Transport | None = None
 
     def open(self) -> None:
         """Start it. Raises StartError."""
         carrier = self._http() if self._over_http else self._stdio()
-        self.client = Client(carrier, Answers("", False))
+        self.client = Client(carrier, Answers("", False), self._clock)
 
     def measure(self, load: int, seconds: float) -> None:
         """A block with so many requests in flight."""

@@ -25,6 +25,9 @@ class Carrier(Protocol):
     def reply(self, data: bytes) -> None:
         """Answer a message of the server's own, if it is a request."""
 
+    def give_up(self, number: int) -> None:
+        """Nobody waits for the answer to request `number` any more."""
+
     def rest(self) -> None:
         """Let go of what is only needed under load. More may be sent later."""
 
@@ -49,6 +52,9 @@ class TransportCarrier:
                 self.lost = (event.then or event).reason
             return event.arrival if event.arrival is not None and event.arrival.data else None
         return event if event is not None and event.data else None
+
+    def give_up(self, number: int) -> None:
+        """See `Carrier`. It may still come."""
 
     def rest(self) -> None:
         """See `Carrier`."""

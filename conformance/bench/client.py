@@ -11,8 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from conformance.bench.answers import ENDED, LOST, TWICE, Answers, number_in, stray
+from conformance.bench.answers import CUT, ENDED, LOST, TWICE, Answers, number_in, stray
 from conformance.bench.carriers import Carrier
+from conformance.bench.clock import Clock
 from conformance.bench.operations import FIRST_ID, Operation
 
 PATIENCE = 20
@@ -63,14 +64,20 @@ class Block:
 
 
 class Client:
-    """One client, which sends requests `gap` seconds apart at least. `sent` counts them, `slowest` was the longest."""
+    """One client, which sends requests `gap` seconds apart at least. `sent` counts them, `slowest` was the longest.
 
-    def __init__(self, carrier: Carrier, answers: Answers, gap: float = 0.0) -> None:
+    When the time of `clock` is over it neither sends nor waits; what is under way then is counted as CUT.
+    """
+
+    def __init__(self, carrier: Carrier, answers: Answers, clock: Clock, gap: float = 0.0) -> None:
         self.carrier = carrier
         self.answers = answers
         self.sent = 0
         self.slowest = 0.0
+        self.cut: tuple[int, float] = 0, 0.0
+        """How many requests were under way when the time was over, and since how many seconds the first of them."""
         self.answer_limit = MOST
+        self._clock = clock
         self._gap = gap
         self._not_before = 0.0
         self._next = FIRST_ID + 1
@@ -84,12 +91,14 @@ class Client:
     def one_by_one(self, operations: list[Operation], count: int, end: float, load: int = 1) -> Block:
         """Closed loop: `load` requests in flight, the next is sent when one is answered; `operations` take turns.
 
-        At most `count` requests are sent, and none after `end`, but at least one.
+        At most `count` requests are sent, and none after `end`, but at least one, unless the time is over.
         """
         block = self._present = Block(load, began=time.monotonic())
         started = 0
         while not self.carrier.lost:
             now = time.monotonic()
+            if now >= self._clock.end:
+                break
             more = started < count and (now < end or not started)
             while more and len(self._flying) < load and now >= self._not_before:
                 self._fire(operations[started % len(operations)], now, block)
@@ -116,6 +125,8 @@ class Client:
         number, total = 0, max(1, int(rate * seconds))
         while not self.carrier.lost:
             now = time.monotonic()
+            if now >= self._clock.end:
+                break
             turn = 0
             while number < total and (due := block.began + number / rate) <= now and turn < TURN:
                 self._fire(operations[number % len(operations)], due, block)
@@ -149,7 +160,7 @@ class Client:
         """Take in what comes within `seconds`, and what else is there already."""
         for turn in range(TURN):
             arrival = self.carrier.receive(seconds if not turn else 0.0)
-            if arrival is None:
+            if arrival is None or arrival.at >= self._clock.end:
                 return
             number = number_in(arrival.data) if arrival.data else 0
             if number not in self._flying and arrival.channel in ("end", "body"):
@@ -165,6 +176,8 @@ class Client:
             flying.block.latencies[flying.place] = latency
             flying.block.seconds = arrival.at - flying.block.began
             self.slowest = max(self.slowest, latency)
+            if arrival.omitted:
+                continue  # too much to be kept, so that nobody can tell whether it is right
             self._unjudged.append((flying, number, arrival.data))
             self._held += len(arrival.data)
             if self._held > UNJUDGED:
@@ -206,9 +219,14 @@ class Client:
         return time.monotonic() - max(newest, heard) > self._patience()
 
     def _finished(self, block: Block) -> Block:
+        now, patience = time.monotonic(), self._patience()
+        if self._flying and now >= self._clock.end:
+            self.cut = len(self._flying), now - min(each.since for each in self._flying.values())
         for number, flying in self._flying.items():
             self._gone[number] = flying.block
-            flying.block.wrong[ENDED if self.carrier.lost else LOST] += 1
+            cut = now >= self._clock.end and now - flying.since < patience
+            flying.block.wrong[CUT if cut else ENDED if self.carrier.lost else LOST] += 1
+            self.carrier.give_up(number)
         self._flying.clear()
         self._judge()
         return block

@@ -23,6 +23,7 @@ from conformance.bench.operations import Operation
 from conformance.session.session import Session
 from conformance.target.listening import is_loopback
 from conformance.transports import Arrival, Transport
+from conformance.transports.at_url import AtUrl
 from conformance.transports.event_stream import EventStream
 from conformance.transports.written_requests import connected
 
@@ -33,10 +34,17 @@ PART = 65536
 MOST_HEAD = 65536
 """Bytes of the head of an answer."""
 MOST_BODY = 16 * 1024 * 1024
+"""Bytes of an answer that are kept."""
+MOST_HELD = 96 * 1024 * 1024
+"""Bytes of all answers that are kept at once."""
+LINGERING = 32
+"""Streams that go on after their answer and are still listened to."""
 IDLE = 2.0
 """Seconds that an idle connection is used again: less than the 5 s of Node and uvicorn."""
 REFUSED = 20
 """Connections in a row that are refused, after which nobody is asked any more."""
+FATE = 0.5
+"""Seconds in which a server that refuses connections may turn out to have ended."""
 CONNECT = 5.0
 """Seconds that a connection, or the sending of a request, may take."""
 END = "end"
@@ -61,10 +69,18 @@ class Exchange:
     length: int = -1
     """Bytes of the body that are to come; -1 up to the end of the connection."""
     chunked: bool = False
+    chunk: int = 0
+    """Bytes of the chunk that are to come."""
     stays: bool = True
     events: EventStream | None = None
     body: bytearray = field(default_factory=bytearray)
+    omitted: int = 0
+    """Bytes of the body that were not kept."""
+    kept: int = 0
+    """Bytes of it, or of the event that has begun, that are kept."""
     answered: bool = False
+    gone: bool = False
+    """Whether its connection is closed."""
 
 
 class HttpCarrier(TransportCarrier):
@@ -92,6 +108,8 @@ class HttpCarrier(TransportCarrier):
         self._idle: deque[tuple[socket.socket, float]] = deque()
         self._ready: deque[Arrival] = deque()
         self._refused = 0
+        self._held = 0
+        self._lingering: deque[Exchange] = deque()
 
     def send(self, operation: Operation, number: int) -> None:
         """See `Carrier`. A connection is opened if none is idle, within the time that is measured."""
@@ -109,10 +127,18 @@ class HttpCarrier(TransportCarrier):
                 self._read(key.data)
         return self._ready.popleft() if self._ready else None
 
+    def give_up(self, number: int) -> None:
+        """See `Carrier`: its connection is closed, or an answer without end would be read for ever."""
+        for key in list(self._chooser.get_map().values()):
+            if key.data.number == number:
+                self._part(key.data)
+
     def rest(self) -> None:
         """See `Carrier`: connections on which nothing is under way are closed."""
         while self._idle:
             self._idle.pop()[0].close()
+        while self._lingering:
+            self._part(self._lingering.popleft())
 
     # -- inside
 
@@ -137,12 +163,17 @@ class HttpCarrier(TransportCarrier):
                 return
             self._refused += 1
             if self._refused >= REFUSED:
-                self.lost = self.lost or f"no connection can be opened any more: {error}"
+                self.lost = self.lost or self._fate() or f"no connection can be opened any more: {error}"
             self._end(number)
             return
         self._refused = 0
         exchange = Exchange(number, request, connection, fresh)
         self._chooser.register(connection, selectors.EVENT_READ, exchange)
+
+    def _fate(self) -> str:
+        """How a server that we started has ended, "" if it has not."""
+        server = self._transport.server if isinstance(self._transport, AtUrl) else None
+        return server.fate() if server is not None and server.wait(FATE) else ""
 
     def _connection(self) -> tuple[socket.socket | None, bool]:
         """An idle one, and whether it is fresh: then there is none."""
@@ -167,8 +198,11 @@ class HttpCarrier(TransportCarrier):
         exchange.held += part
         if not exchange.begun and not self._take_head(exchange):
             return
+        before = exchange.answered
         if self._take_body(exchange, at):
             self._conclude(exchange, at)
+        elif exchange.answered and not before:
+            self._linger(exchange)
         elif isinstance(exchange.connection, ssl.SSLSocket) and exchange.connection.pending():
             self._read(exchange)
 
@@ -211,33 +245,62 @@ class HttpCarrier(TransportCarrier):
 
     def _take_chunks(self, exchange: Exchange, at: float) -> bool:
         held = exchange.held
-        while (end := held.find(b"\r\n")) >= 0:
+        while held:
+            if exchange.chunk:
+                part = bytes(held[: exchange.chunk])
+                del held[: len(part)]
+                exchange.chunk -= len(part)
+                self._give(exchange, part, at)
+                continue
+            if held.startswith(b"\r\n"):  # the end of the last chunk
+                del held[:2]
+                continue
+            end = held.find(b"\r\n")
+            if end < 0 and len(held) <= MOST_HEAD:
+                return False
             try:
-                length = int(bytes(held[:end]).partition(b";")[0], 16)
+                exchange.chunk = int(bytes(held[: max(0, end)]).partition(b";")[0], 16)
             except ValueError:
+                exchange.chunk = -1
+            if exchange.chunk < 0:
                 self._ended(exchange, at)
                 return False
-            if not length:
-                return held.find(b"\r\n\r\n", end) >= 0 or bytes(held[end:]) == b"\r\n\r\n"
-            if len(held) < end + 4 + length:
-                return False
-            self._give(exchange, bytes(held[end + 2 : end + 2 + length]), at)
-            del held[: end + 4 + length]
+            if not exchange.chunk:
+                return held.find(b"\r\n\r\n", end) >= 0
+            del held[: end + 2]
         return False
 
     def _give(self, exchange: Exchange, part: bytes, at: float) -> None:
         """Bytes of the body: each event is a message, any other body is one."""
-        if exchange.events is None:
-            if len(exchange.body) < MOST_BODY:
-                exchange.body += part
+        if exchange.gone:
             return
-        for data, _ in exchange.events.feed(part):
+        if exchange.events is None:
+            room = max(0, min(MOST_BODY - len(exchange.body), MOST_HELD - self._held))
+            exchange.body += part[:room]
+            exchange.omitted += max(0, len(part) - room)
+            self._count(exchange, len(exchange.body))
+            return
+        for data, omitted in exchange.events.feed(part):
             exchange.answered |= number_in(data) == exchange.number
-            self._ready.append(Arrival("sse", data, at, exchange.number))
+            self._ready.append(Arrival("sse", data, at, exchange.number, omitted=omitted))
+        self._count(exchange, exchange.events.held)
+        if self._held > MOST_HELD:
+            self._ready.append(Arrival("body", b"too much", at, exchange.number, omitted=exchange.kept))
+            self._part(exchange)
+
+    def _count(self, exchange: Exchange, kept: int) -> None:
+        self._held += kept - exchange.kept
+        exchange.kept = kept
+
+    def _linger(self, exchange: Exchange) -> None:
+        """The answer has come, and its stream goes on."""
+        self._lingering.append(exchange)
+        if len(self._lingering) > LINGERING:
+            self._part(self._lingering.popleft())
 
     def _conclude(self, exchange: Exchange, at: float) -> None:
         """The answer is complete."""
-        self._chooser.unregister(exchange.connection)
+        self._let_go(exchange)
         if exchange.stays:
             self._idle.append((exchange.connection, at))
         else:
@@ -256,14 +319,23 @@ class HttpCarrier(TransportCarrier):
 
     def _tell(self, exchange: Exchange, at: float) -> None:
         if exchange.events is None and exchange.body:
-            self._ready.append(Arrival("body", bytes(exchange.body), at, exchange.number))
+            data = bytes(exchange.body)
+            self._ready.append(Arrival("body", data, at, exchange.number, omitted=exchange.omitted))
         elif not exchange.answered:
             self._end(exchange.number)
 
     def _end(self, number: int) -> None:
         self._ready.append(Arrival(END, b"", time.monotonic(), number))
 
-    def _part(self, exchange: Exchange) -> None:
+    def _let_go(self, exchange: Exchange) -> None:
+        """Read it no more. Idempotent."""
         with contextlib.suppress(KeyError, ValueError):
             self._chooser.unregister(exchange.connection)
+            self._count(exchange, 0)
+        with contextlib.suppress(ValueError):
+            self._lingering.remove(exchange)
+
+    def _part(self, exchange: Exchange) -> None:
+        self._let_go(exchange)
+        exchange.gone, exchange.stays = True, False
         exchange.connection.close()

@@ -19,7 +19,7 @@ LOADS = (1, 2, 4, 8, 16, 32, 64)
 class Cell:
     """One operation under one load: `blocks` were measured at different times of the run.
 
-    `sessions` is how many sessions share the load; `left_out` why it was not measured, or not to the end.
+    `sessions` is how many sessions share the load; `left_out` why it was not measured.
     """
 
     operation: str
@@ -44,6 +44,11 @@ class Cell:
         return errors(self.wrong)
 
     @property
+    def told(self) -> bool:
+        """Whether there is anything to tell: an answer, or that there was none."""
+        return self.errors > 0 or any(block.answered for block in self.blocks)
+
+    @property
     def seconds(self) -> float:
         """How long was measured."""
         return sum(block.seconds for block in self.blocks)
@@ -63,7 +68,8 @@ class Cell:
 class Start:
     """One start of a server: how long until the session was open, the first request on it, and the end.
 
-    `how` is how it ended, as in `Ending`, `left` what it left behind, for people. None is what was not measured.
+    `how` is how it ended, as in `Ending`, `left` what it left behind, for people. `cost` is that of its process once
+    it had been asked something. None is what was not measured.
     """
 
     start: float | None
@@ -71,6 +77,7 @@ class Start:
     end: float | None
     how: str = ""
     left: str = ""
+    cost: Cost | None = None
 
 
 @dataclass(slots=True)
@@ -114,6 +121,7 @@ class Measured:
 
     operations: tuple[Operation, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
+    """Operations, and parts of the course, that were not measured: name → why."""
     starts: list[Start] = field(default_factory=list)
     cells: dict[tuple[str, int, int], Cell] = field(default_factory=dict)
     """By operation, load and sessions."""

@@ -8,7 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from statistics import median
 
+from conformance.bench.answers import CUT
 from conformance.bench.bare_loop import BareLoop
+from conformance.bench.clock import RAN_OUT, Clock
 from conformance.bench.costs import Cost, Watcher
 from conformance.bench.estimates import quantile
 from conformance.bench.measured import Batch, Cell, Step
@@ -19,6 +21,8 @@ from conformance.bench.subject import Subject
 SHARES = {"starts": 8, "watched": 6, "long run": 30, "loads": 34, "spread": 4, "rates": 12, "sessions": 14}
 """Phase → its share of the time; what one does not use the next ones get."""
 STARTS = 10
+FIRST = 0.25
+"""Part of the time that one more start may take before all else, so that there is one."""
 WARM = 0.1
 """Part of the time of the long run, at most, in which each operation is asked for before anything is counted."""
 BATCH = 100
@@ -48,24 +52,27 @@ class Program:
     `tell` is told in a few words what is measured now. `bare` has the same client measure what our own cost is.
     """
 
-    def __init__(self, subjects: list[Subject], plan: Plan, tell: Callable[[str], None]) -> None:
+    def __init__(self, subjects: list[Subject], plan: Plan, clock: Clock, tell: Callable[[str], None]) -> None:
         self.subjects = subjects
         self.plan = plan
-        self.bare = BareLoop(subjects[0].transport, plan)
+        self.bare = BareLoop(subjects[0].transport, plan, clock)
+        self._clock = clock
         self._tell = tell
-        self._end = 0.0
         self._left = dict(SHARES)
 
-    def run(self, began: float) -> None:
-        """Everything, within `plan.duration` seconds from `began` on. The subjects are open."""
-        self._end = began + self.plan.duration
+    def run(self) -> None:
+        """Everything for which there is time. The subjects are open. Raises StartError, Stopped."""
         self.bare.open()
         if all(subject.own_processes or not subject.costs.known for subject in self.subjects):
-            del self._left["sessions"], self._left["spread"]
+            self._left["starts"] += self._left.pop("sessions")  # there each start is a session
+            del self._left["spread"]
         with contextlib.ExitStack() as stack:
             for subject in self.subjects:
                 if subject.costs.known:
                     stack.enter_context(Watcher(subject.costs.look))
+            for subject in self.subjects:
+                if 2 * subject.takes < FIRST * self._clock.left / len(self.subjects):
+                    subject.start_once()
             self._long_run(self._phase("long run"))
             self._loads(self._phase("loads"))
             if "spread" in self._left:
@@ -75,10 +82,18 @@ class Program:
                 self._sessions(self._phase("sessions"))
             for subject in self.subjects:
                 subject.client.carrier.rest()
+                number, since = subject.client.cut
+                if number:
+                    first = "it" if number == 1 else "the first"
+                    told = f"{number} {'request was' if number == 1 else 'requests were'} not answered yet"
+                    subject.measured.notes.append(f"when the time was over {told}, {first} after {since:.2g} s")
             end = self._phase("watched")
             for number, subject in enumerate(self.subjects, 1):
                 left = end - time.monotonic()
-                subject.watch(max(0.05, left * number / len(self.subjects)))
+                if left > 0:
+                    subject.watch(max(0.05, left * number / len(self.subjects)))
+                else:
+                    subject.measured.left_out["rules under load"] = RAN_OUT
         for subject in self.subjects:
             subject.measured.after = subject.costs.settled() if subject.costs.known else None
         self._starts(self._phase("starts"))
@@ -86,14 +101,15 @@ class Program:
     # -- the phases
 
     def _phase(self, name: str) -> float:
-        """When it is to be over."""
+        """When it is to be over. Raises Stopped."""
+        self._clock.check()
         self._tell(name)
         whole = sum(self._left.values())
         share = self._left.pop(name) / whole
-        now = time.monotonic()
-        return now + max(0.0, self._end - now) * share
+        return time.monotonic() + self._clock.left * share
 
     def _living(self) -> Iterator[Subject]:
+        self._clock.check()
         for subject in self.subjects:
             if lost := subject.client.carrier.lost:
                 subject.measured.lost = subject.measured.lost or lost
@@ -101,10 +117,15 @@ class Program:
                 yield subject
 
     def _starts(self, end: float) -> None:
-        for _ in range(STARTS):
+        own = any(subject.own_processes for subject in self.subjects)
+        for _ in range(self.plan.sessions if own else STARTS):
             began = time.monotonic()
             for subject in self.subjects:
-                subject.start_once()
+                self._clock.check()
+                if subject.takes < self._clock.left:
+                    subject.start_once()
+                elif not subject.measured.starts:
+                    subject.measured.left_out["start and end"] = RAN_OUT
             if 2 * time.monotonic() - began >= end:
                 return
 
@@ -139,7 +160,7 @@ class Program:
         rounds = max(self.plan.rounds, min(MOST_ROUNDS, int(each / SLICE)))
         budget = spent = 0.0
         for turn in range(rounds):
-            if turn and time.monotonic() >= end:
+            if (turn and time.monotonic() >= end) or not self._clock.left:
                 return
             seconds = max(0.001, each / rounds)
             for load in loads:
@@ -158,6 +179,7 @@ class Program:
         began = time.monotonic()
         for load in loads[:: 1 if turn % 2 == 0 else -1]:
             for subject in self.subjects[:: 1 if turn % 2 == 0 else -1]:
+                self._clock.check()
                 if subject.client.carrier.lost:
                     continue
                 cell = subject.measured.cell(name, load)
@@ -171,6 +193,9 @@ class Program:
         for number, load in enumerate(loads):
             for subject in self._living():
                 name = max(subject.operations, key=lambda each: _most(subject, each))
+                if not self._clock.left:
+                    subject.measured.left_out["many sessions"] = RAN_OUT
+                    continue
                 if subject.measured.known(name, load) is None or not subject.spread(load):
                     continue
                 until = began + (end - began) * (number + 1) / len(loads)
@@ -194,7 +219,7 @@ class Program:
     def _worth(self, subject: Subject, cell: Cell, left: float) -> bool:
         """Whether there is time for a block, as far as can be told from what was measured."""
         operation = subject.operation(cell.operation)
-        if operation is None:
+        if operation is None or not self._clock.left:
             return False
         if cell.blocks:
             if len(cell.blocks) > 1 and cell.errors:
@@ -230,6 +255,9 @@ class Program:
             going = [s for s in self._living() if mixes[s.label][1] and not _saturated(s)]
             left = end - time.monotonic()
             steps = going[0].measured.steps if going else []
+            if going and left <= 0 and not steps:
+                for subject in going:
+                    subject.measured.left_out["open loop"] = RAN_OUT
             if not going or left <= 0 or (steps and 0 < self.plan.rate <= steps[-1].offered):
                 return
             seconds = max(0.05, left / len(going) / max(2, len(FRACTIONS) - len(steps)))
@@ -237,6 +265,9 @@ class Program:
                 operations, most = mixes[subject.label]
                 rate = min(most * fraction, self.plan.rate or most * fraction)
                 block = subject.client.on_time(operations, rate, seconds)
+                if block.wrong[CUT]:
+                    subject.measured.left_out["open loop"] = f"{rate:.3g} requests a second and more: {RAN_OUT}"
+                    continue
                 kept_up = block.rate >= KEPT_UP * rate
                 subject.measured.steps.append(Step(rate, block, not kept_up))
 
@@ -245,6 +276,9 @@ class Program:
         for _ in range(self.plan.sessions // SESSIONS_EACH):
             going = [s for s in self._living() if s.costs.known and not s.own_processes]
             if not going or time.monotonic() >= end:
+                for subject in going:
+                    if not subject.measured.session_count:
+                        subject.measured.left_out["sessions opened and closed"] = RAN_OUT
                 return
             for subject in going:
                 if not subject.measured.sessions:

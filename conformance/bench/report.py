@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from conformance.bench.answers import CHANGED, KINDS, errors
+from conformance.bench.answers import CHANGED, CUT, KINDS, errors
 from conformance.bench.bare_loop import BareLoop
+from conformance.bench.clock import RAN_OUT
 from conformance.bench.costs import Cost
 from conformance.bench.estimates import Estimate, quantile, slope
 from conformance.bench.measured import Cell, Measured, Step
@@ -112,12 +113,8 @@ def _median(values: Iterable[float | None]) -> float | None:
 def _operation(measured: Measured, name: str, bare: BareLoop) -> Json:
     operation = next(each for each in measured.operations if each.name == name)
     cells = [cell for cell in measured.cells.values() if cell.operation == name]
-    loads = [
-        _cell(cell, bare.cells.get(cell.load) if bare.alike else None)
-        for cell in cells
-        if cell.latencies or cell.errors
-    ]
-    missing = {str(cell.load): cell.left_out for cell in cells if cell.left_out and not cell.blocks}
+    loads = [_cell(cell, bare.cells.get(cell.load) if bare.alike else None) for cell in cells if cell.told]
+    missing = {str(cell.load): cell.left_out or RAN_OUT for cell in cells if not cell.told}
     return {
         "name": name,
         "method": operation.method,
@@ -144,6 +141,7 @@ def _cell(cell: Cell, bare: Cell | None) -> Json:
         "errors": cell.errors,
         "wrong": _counted(cell.wrong),
         "changed": cell.wrong[CHANGED],
+        "cut": cell.wrong[CUT],
         "rate": cell.rate,
         "cpu": cell.cpu,
         "seconds": cell.seconds,

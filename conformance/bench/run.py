@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from conformance import __version__
 from conformance.bench.bounds import Bound, check_known, judged
+from conformance.bench.clock import ENDS, STARTS, STUCK, Clock, Stopped
 from conformance.bench.comparison import compared, machines
 from conformance.bench.plan import Plan
 from conformance.bench.program import Program
@@ -18,6 +19,7 @@ from conformance.transports import StartError
 
 LABELS = ("A", "B")
 INTERRUPTED = "the run was interrupted"
+OVERDUE = "time ran out in the middle of it: a longer --duration may measure more"
 KEPT, BROKEN, UNTESTED = 0, 1, 3
 """Exit statuses: nothing is amiss, a bound is broken, not everything could be measured."""
 
@@ -28,14 +30,14 @@ class Measurement:
     def __init__(
         self, targets: Sequence[Target], plan: Plan, bounds: Sequence[Bound], tell: Callable[[str], None]
     ) -> None:
-        self.subjects = [Subject(label, target, plan) for label, target in zip(LABELS, targets, strict=False)]
+        self._clock = clock = Clock(len(targets) * (STARTS * plan.options.limits.start + ENDS), plan.duration)
+        self.subjects = [Subject(label, target, plan, clock) for label, target in zip(LABELS, targets, strict=False)]
         self._plan = plan
         self._bounds = tuple(bounds)
         self._tell = tell
         self._program: Program | None = None
         self._problem = ""
         self._complete = False
-        self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._machine = of_machine()
 
@@ -50,36 +52,68 @@ class Measurement:
         try:
             for subject in self.subjects:
                 self._tell("starting the server" if len(self.subjects) == 1 else f"starting server {subject.label}")
-                try:
-                    subject.open()
-                except (Untestable, *NOT_TO_BE_HAD) as why:
-                    self._problem = str(why) if len(self.subjects) == 1 else f"server {subject.label}: {why}"
+                if not self._done(subject, subject.reach):
+                    return
+            self._clock.begin()
+            for subject in self.subjects:
+                if not self._done(subject, subject.prepare):
                     return
                 check_known(self._bounds, subject.operations, self._plan.loads)
-            self._program = Program(self.subjects, self._plan, self._tell)
-            self._program.run(self._began)
+            self._program = Program(self.subjects, self._plan, self._clock, self._tell)
+            self._program.run()
             self._complete, hurry = True, False
         except StartError as why:
-            self._problem = f"the bare loop could not be started: {why}"
+            self._problem = "" if self._clock.stopped else f"the bare loop could not be started: {why}"
+        except Stopped:
+            pass  # whoever has stopped it knows why
         finally:
-            self.close(hurry)
+            self._close(hurry)
 
-    def close(self, hurry: bool = True) -> None:
-        """End everything that was started. Idempotent."""
+    def stop(self) -> None:
+        """End everything that was started, at once; `run` returns then. Called from another thread."""
+        self._clock.stop()
+        for subject in self.subjects:
+            subject.stop()
+        if self._program is not None:
+            self._program.bare.close()
+
+    def left(self) -> float:
+        """Seconds until it should have ended, negative if it should have already."""
+        return self._clock.end + STUCK - time.monotonic()
+
+    def _done(self, subject: Subject, step: Callable[[], None]) -> bool:
+        """Whether the step could be done with the server; else the problem is noted. Raises Stopped."""
+        try:
+            step()
+        except (Untestable, *NOT_TO_BE_HAD) as why:
+            self._clock.check()
+            self._problem = str(why) if len(self.subjects) == 1 else f"server {subject.label}: {why}"
+            return False
+        return True
+
+    def _close(self, hurry: bool) -> None:
         if self._program is not None:
             self._program.bare.close()
         for subject in self.subjects:
             subject.close(hurry)
 
-    def report(self, old: Json = None) -> Json:
+    @property
+    def overdue(self) -> str:
+        """Why it did not come to its end, where nobody interrupted it."""
+        if self._clock.begun:
+            return OVERDUE
+        waited = time.monotonic() - self._clock.created
+        return f"nothing could be measured in {waited:.0f} s; --start-timeout says how long the first answer may take"
+
+    def report(self, old: Json = None, why: str = INTERRUPTED) -> Json:
         """What has been learned, as `schemas/bench.json` describes it; compared with the report `old` if there is one.
 
-        Of two servers the second is compared with the first.
+        `why` it did not come to its end, if it did not. Of two servers the second is compared with the first.
         """
         program = self._program
         servers = [of_server(subject, program.bare) for subject in self.subjects] if program is not None else []
         bounds = [{**row, "server": server["label"]} for server in servers for row in judged(self._bounds, server)]
-        problem = self._problem or ("" if self._complete else INTERRUPTED)
+        problem = self._problem or ("" if self._complete else why)
         lost = next((server["lost"] for server in servers if server["lost"]), "")
         unmeasured = [row["bound"] for row in bounds if row["state"] == "not measured"]
         if not problem and lost:
@@ -96,7 +130,7 @@ class Measurement:
             "bench": FORMAT,
             "version": __version__,
             "started": self._started,
-            "seconds": time.monotonic() - self._began,
+            "seconds": time.monotonic() - self._clock.created,
             "complete": self._complete,
             "problem": problem,
             "exit": BROKEN if broken else UNTESTED if problem else KEPT,

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from conformance.bench.answers import Answers
 from conformance.bench.carriers import Carrier, TransportCarrier
 from conformance.bench.client import Client
+from conformance.bench.clock import CLOSING, Clock
 from conformance.bench.costs import Costs, pids_of
 from conformance.bench.http_carrier import HttpCarrier, proxied
 from conformance.bench.measured import Measured, Start
@@ -29,9 +30,12 @@ from conformance.transports import StartError
 from conformance.transports.http import HttpTransport
 from conformance.transports.http_client import client_for
 from conformance.transports.sse import SseTransport
+from conformance.transports.stdio import StdioTransport
 
+SURVEY = 0.3
+"""Part of the time in which it is asked what the server offers."""
 TRIAL = 0.3
-"""Part of the time in which each operation is tried once."""
+"""Part of the time that is left then in which each operation is tried once."""
 WATCHED = 32
 """Requests in flight while the invariants watch."""
 
@@ -46,9 +50,12 @@ class Untestable(Exception):
 
 
 class Subject:
-    """`label` is what it is called where there are two. `measured` is what is known so far."""
+    """`label` is what it is called where there are two. `measured` is what is known so far.
 
-    def __init__(self, label: str, target: Target, plan: Plan) -> None:
+    No wait goes beyond the end of `clock`. What is asked for once that was stopped raises Stopped.
+    """
+
+    def __init__(self, label: str, target: Target, plan: Plan, clock: Clock) -> None:
         self.label = label
         self.target = target
         self.measured = Measured()
@@ -56,8 +63,10 @@ class Subject:
         self.server: dict[str, str] = {}
         self.transport = target.transport
         self._plan = plan
-        self._connections = Connections(target, plan.options.limits, 0)
+        self._clock = clock
+        self._connections = Connections(target, clock.within(plan.options.limits), 0)
         self._connections.answers = plan.options.answers
+        self._started = 0.0
         self._stage: Stage | None = None
         self._survey: Survey | None = None
         self._sessions: list[Session] = []
@@ -79,32 +88,48 @@ class Subject:
         return next((each for each in self.measured.operations if each.name == name), None)
 
     @property
+    def takes(self) -> float:
+        """Seconds that it takes to start and, where it does not end by itself, to end, about."""
+        limits = self._connections.limits
+        return self._started + (2 * min(limits.shutdown, CLOSING) if limits.impatient else 0.0)
+
+    @property
     def own_processes(self) -> bool:
         """Whether each session has a process of its own."""
         return self._stage is not None and self._stage.session.transport.process_per_session
 
-    def open(self) -> None:
-        """Find the revision, take the survey, try each operation. Raises Untestable."""
-        stage = self._open_stage()
-        session = stage.session
-        self._stage, self.revision = stage, session.revision
+    def reach(self) -> None:
+        """Start the server, find the revision, open the session that is measured. Raises Untestable."""
+        self._stage = self._open_stage()
+        session = self._stage.session
+        self.revision = session.revision
         self.server, self.transport = session.server, session.transport.name
-        self._survey = survey = take(session, self._plan.options.policy, self._plan.options.samples)
+
+    def prepare(self) -> None:
+        """Take the survey, try each operation. Raises Untestable."""
+        assert self._stage is not None
+        session = self._stage.session
+        end = time.monotonic() + SURVEY * self._clock.left
+        self._survey = survey = take(session, self._plan.options.policy, self._plan.options.samples, end)
+        self.measured.notes += survey.cut
         session.header_arguments = survey.header_arguments
-        duration = self._plan.duration
-        patience = max(0.5, min(TOO_SLOW, TRIAL * duration / 2))
-        trial = Trial(self._plan.only, self._plan.gap, patience, time.monotonic() + TRIAL * duration)
+        left = self._clock.left
+        patience = max(0.5, min(TOO_SLOW, TRIAL * left / 2))
+        trial = Trial(self._plan.only, self._plan.gap, patience, time.monotonic() + TRIAL * left)
         offer = tried(session, survey, trial)
+        self._clock.check()
         self.measured.operations = offer.operations
         self.measured.left_out = dict(offer.left_out)
         if not session.alive:
             ended = session.ended.reason if session.ended is not None else "the session is over"
             raise Untestable(f"the server did not stay while each operation was tried once: {ended}")
         if not offer.operations:
-            raise Untestable("the server answers no request that could be measured" + self._why_not())
+            raise Untestable(
+                f"the server answers no request that could be measured{self._why_not()}{self._too_short()}"
+            )
         stateless = session.revision.era == "stateless"
         answers = Answers(session.revision.date, stateless)
-        self.client = Client(self._carrier(session), answers, self._plan.gap)
+        self.client = Client(self._carrier(session), answers, self._clock, self._plan.gap)
         self.client.answer_limit = self._plan.options.limits.answer
         self.client.slowest = max(each.alone for each in offer.operations)
         self.costs = Costs(pids_of(session.transport))
@@ -117,10 +142,10 @@ class Subject:
             return
         began = time.monotonic()
         try:
-            session = self._connections.session(self.revision, own_process=True)
+            session = self._session(self.revision, own_process=True)
             session.open()
         except NOT_TO_BE_HAD as why:
-            self.measured.notes.append(f"a start failed: {why}")
+            self._note(f"a start failed: {why}")
             return
         opened = time.monotonic()
         method, params = session.era.sentinel(session)
@@ -128,11 +153,15 @@ class Subject:
         with contextlib.suppress(*NOT_TO_BE_HAD):
             if session.request(method, params).answers:
                 first = time.monotonic() - opened
+        own = session.transport.process_per_session
+        cost = Costs(pids_of(session.transport)).look() if own else None
         began_to_end = time.monotonic()
         ending = session.close()
         self._connections.release(session)
-        took = ending.seconds if session.transport.process_per_session else time.monotonic() - began_to_end
-        self.measured.starts.append(Start(opened - began, first, took, ending.how, ending.left))
+        self._clock.check()
+        took = ending.seconds if own else time.monotonic() - began_to_end
+        self.measured.session_count += own
+        self.measured.starts.append(Start(opened - began, first, took, ending.how, ending.left, cost))
 
     def watch(self, seconds: float) -> None:
         """Ask all operations at once in a session that the invariants watch; what they found is noted.
@@ -151,11 +180,11 @@ class Subject:
         """Requirement → what breaks it, with so many requests in flight. Each operation is asked for once at least."""
         assert self.revision is not None
         try:
-            session = self._connections.session(self.revision, own_process=False)
+            session = self._session(self.revision, own_process=False)
             stage = Stage(session, Ledger(), load_invariants(), self._connections)
             stage.open()
         except NOT_TO_BE_HAD as why:
-            self.measured.notes.append(f"no session could be opened for the invariants: {why}")
+            self._note(f"no session could be opened for the invariants: {why}")
             return {}
         stage.enter("bench/load")
         if self._survey is not None:
@@ -169,9 +198,13 @@ class Subject:
                     number += 1
                     session.listen(self._plan.gap)
                     calls.append(session.send(each.method, each.params))
-                session.wait(*calls, timeout=session.limits.answer)
+                session.wait(*calls, timeout=min(session.limits.answer, max(0.05, self._clock.left)))
             except NOT_TO_BE_HAD:
                 break
+            if not self._clock.left:
+                stage.hurried = True
+                break
+        self._clock.check()
         stage.close()
         return {
             each.requirement: f"{each.message}; expected {each.expected}; actual {each.actual}"
@@ -182,10 +215,10 @@ class Subject:
         """Open a session beside the one that is measured, and close it; whether that went well."""
         assert self.revision is not None
         try:
-            session = self._connections.session(self.revision, own_process=False)
+            session = self._session(self.revision, own_process=False)
             session.open()
         except NOT_TO_BE_HAD as why:
-            self.measured.notes.append(f"a session could not be opened: {why}")
+            self._note(f"a session could not be opened: {why}")
             return False
         session.close()
         self._connections.release(session)
@@ -202,11 +235,13 @@ class Subject:
             if not self._sessions:
                 self._sessions.append(self._stage.session)
                 continue
+            if not self._clock.left:
+                return False
             try:
-                session = self._connections.session(revision, own_process=False)
+                session = self._session(revision, own_process=False)
                 session.open()
             except NOT_TO_BE_HAD as why:
-                self.measured.notes.append(f"no more than {len(self._sessions)} sessions could be opened: {why}")
+                self._note(f"no more than {len(self._sessions)} sessions could be opened: {why}")
                 return False
             self._sessions.append(session)
         carrier.sessions = [dict(session.http_headers) for session in self._sessions[:number]]
@@ -215,7 +250,7 @@ class Subject:
     def gather(self) -> None:
         """Have requests go over the first session again, and close the others."""
         for session in self._sessions[1:]:
-            session.close()
+            session.close(hurry=not self._clock.left)
             self._connections.release(session)
         if self._sessions and isinstance(self.client.carrier, HttpCarrier):
             self.client.carrier.sessions = [dict(self._sessions[0].http_headers)]
@@ -224,8 +259,12 @@ class Subject:
     def close(self, hurry: bool = False) -> None:
         """End the server and all that was started."""
         if self._stage is not None and not hurry:
+            session = self._stage.session
+            session.limits = limits = self._clock.within(session.limits)
+            if isinstance(session.transport, StdioTransport):
+                session.transport.hold_to(limits)
             if self.opened and self.client.carrier.lost:
-                self._stage.session.drop()  # its end has been heard, and not by the session, which would wait for it
+                session.drop()  # its end has been heard, and not by the session, which would wait for it
             self._stage.close()
             ending = self._stage.session.ending
             if ending is not None and ending.how != "remote":
@@ -234,12 +273,31 @@ class Subject:
         if left := self._connections.left_behind():
             self.measured.notes.append(left)
 
+    def stop(self) -> None:
+        """End the server at once. Called from another thread."""
+        self._connections.close(hurry=True)
+
     # -- inside
+
+    def _session(self, revision: Revision, own_process: bool) -> Session:
+        """A session whose waits end with the clock. Raises StartError."""
+        self._connections.limits = self._clock.within(self._connections.limits)
+        return self._connections.session(revision, own_process=own_process)
+
+    def _note(self, words: str) -> None:
+        """What the report is to say, unless it is due to us who end everything."""
+        self._clock.check()
+        self.measured.notes.append(words)
+
+    def _too_short(self) -> str:
+        return "" if self._clock.left else f"; it got {self._clock.seconds:g} s, and --duration allows more"
 
     def _why_not(self) -> str:
         reasons = [f"{name}: {why}" for name, why in self.measured.left_out.items()]
         if self._plan.only:
             reasons.insert(0, f"--only {' '.join(self._plan.only)}")
+        if self._survey is not None and self._survey.unread:
+            reasons.insert(0, f"the list of {', '.join(self._survey.unread)} could not be read")
         return f" ({'; '.join(reasons[:3])})" if reasons else ""
 
     def _carrier(self, session: Session) -> Carrier:
@@ -266,17 +324,20 @@ class Subject:
             if not spoken or each is not spoken[-1]:
                 discard(each)
         if not spoken:
+            self._clock.check()
             raise Untestable(untestable(tried_))
         chosen = spoken[-1]
         self._connections.adapt(chosen.seconds)
+        self._started = chosen.seconds
         assert chosen.stage is not None
         return chosen.stage
 
     def _attempts(self) -> list[Attempt]:
         wanted = self._plan.options.revisions or ("newest",)
         with ThreadPoolExecutor(2, thread_name_prefix="mcp-conform") as pool:
-            return list(attempts(wanted, self.target.transport, self._begin, self._plan.options.limits, pool))
+            limits = self._clock.within(self._plan.options.limits)
+            return list(attempts(wanted, self.target.transport, self._begin, limits, pool))
 
     def _begin(self, revision: Revision) -> Stage:
-        session = self._connections.session(revision, own_process=False)
+        session = self._session(revision, own_process=False)
         return Stage(session, Ledger(), (), self._connections)

@@ -9,7 +9,7 @@ from statistics import median
 
 from conformance.bench.answers import ENDED, ERROR, INVALID, LOST, STRAY, TWICE, UNREADABLE, WRONG
 from conformance.bench.bare_loop import BareLoop
-from conformance.bench.estimates import Estimate, growth, quantile, ratio
+from conformance.bench.estimates import Estimate, growth, quantile, ratio, slope
 from conformance.bench.measured import Batch, Cell, LongRun, Measured
 from conformance.bench.program import SESSIONS_EACH
 from conformance.model import Json
@@ -87,7 +87,14 @@ def grown(run: LongRun, kind: str) -> Estimate | None:
 
 
 def lasting(measured: Measured, kind: str) -> Estimate | None:
-    """How much `rss`, `threads` or `files` grow with each session that was opened and closed."""
+    """How much `rss`, `threads` or `files` grow with each session that was opened and closed.
+
+    Where each session has a process of its own these do not depend on each other, so that it is the slope of the line
+    through them: how much more each takes than the one before.
+    """
+    own = [(i, float(getattr(each.cost, kind))) for i, each in enumerate(measured.starts) if each.cost is not None]
+    if own:
+        return slope([float(i) for i, _ in own], [level for _, level in own])
     costs = measured.sessions[int(len(measured.sessions) * WARM) :]
     levels = [float(getattr(cost, kind)) for cost in costs]
     return growth(levels, [float(SESSIONS_EACH)] * (len(levels) - 1))
@@ -122,9 +129,15 @@ def _per_session(measured: Measured) -> Iterator[tuple[str, str]]:
         if more is not None and more.low > 0.05:
             told = f"{more.value:.2g} {word} (95 %: {more.low:.2g} to {more.high:.2g})"
             yield f"session-{kind}", f"a session leaves {told} behind, over {measured.session_count} sessions"
+    more = lasting(measured, "rss")
+    own = [each for each in measured.starts if each.cost is not None]
+    if more is not None and own and more.low * len(own) >= LEAST_GROWN and more.low >= STEADY * more.value:
+        told = f"{size(more.value)} (95 %: {size(more.low)} to {size(more.high)})"
+        yield "session-memory", f"the process of each session takes {told} more than the one before, over {len(own)}"
     left = [each.left for each in measured.starts if each.left]
     if left:
-        yield "left-behind", f"a session that ends leaves processes behind: {left[0]}"
+        often = f" ({len(left)} of {len(measured.starts)})" if len(left) > 1 else ""
+        yield "left-behind", f"a session that ends leaves processes behind{often}: {left[0]}"
 
 
 # -- latency
@@ -208,10 +221,14 @@ def _serialises(measured: Measured) -> Iterator[tuple[str, str]]:
 
 def _drops(measured: Measured) -> Iterator[tuple[str, str]]:
     """From how many in flight on requests go unanswered."""
-    lost = sorted({cell.load for cell in measured.cells.values() if cell.wrong[LOST]})
+    number = sum(cell.wrong[LOST] for cell in measured.cells.values())
+    one_by_one = measured.long_run.wrong[LOST]
+    number += one_by_one + sum(step.block.wrong[LOST] for step in measured.steps)
+    lost = sorted({1} if one_by_one else {cell.load for cell in measured.cells.values() if cell.wrong[LOST]})
+    if number and not lost:
+        yield "drops", f"{number} requests at fixed times were not answered"
     if not lost:
         return
-    number = sum(cell.wrong[LOST] for cell in measured.cells.values())
     fine = max(
         (c.load for c in measured.cells.values() if c.blocks and not c.wrong[LOST] and c.load < lost[0]), default=0
     )

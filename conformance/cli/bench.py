@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.bench.plan import Plan
+    from conformance.bench.run import Measurement
     from conformance.engine.options import Detail, Options
     from conformance.model import Json, Target
 
@@ -76,7 +77,7 @@ MEASURED = "What is measured"
     metavar="N,…",
     help="How many requests are in flight at once.  [default: 1,2,4,8,16,32,64]",
 )
-@seconds(MEASURED, "--duration", "How long all takes, about.  [default: 30]")
+@seconds(MEASURED, "--duration", "How long all takes at most, once the server has started.  [default: 30]")
 @option(
     MEASURED,
     "--rate",
@@ -187,7 +188,9 @@ def _plan(given: dict[str, Any], options: Options, target: Target) -> Plan:
 def _carry_out(targets: list[Target], plan: Plan, given: dict[str, Any]) -> int:
     """Measure, and report; the exit status. Raises UsageError."""
     from conformance.bench.bounds import parsed
-    from conformance.bench.run import Measurement
+    from conformance.bench.clock import GRACE
+    from conformance.bench.run import INTERRUPTED, Measurement
+    from conformance.engine.supervision import Supervision
     from conformance.model import UsageError
     from conformance.reporters.bench.masking import masked
     from conformance.reporters.report_file import STDOUT, ReportFile
@@ -209,22 +212,33 @@ def _carry_out(targets: list[Target], plan: Plan, given: dict[str, Any]) -> int:
     mask = Mask({value: name for target in targets for value, name in target.secrets.items()})
     measuring = Measurement(targets, plan, bounds, _progress())
     measuring.teach(mask.learn)
-    running = [True]
+    interrupts.settle(False)
+    failed: list[Exception] = []
 
-    def told() -> None:
-        if running:
-            interrupts.interrupt()
-
-    with interrupts.taken_by(told), adopting():
+    def work() -> None:
         try:
             measuring.run()
-        except KeyboardInterrupt:
-            running.clear()
-            measuring.close()
-        running.clear()
+        except Exception as error:
+            failed.append(error)
+
+    with Supervision() as supervision, adopting():
+        ended = supervision.carry_out(work, measuring.stop, measuring.left)
         _progress()("")
-        report = masked(mask, measuring.report(old))
-        return _written(report, files, _detail(given), STDOUT in (given["json"], given["html"]))
+        if ended and failed:
+            raise failed[0]
+        report = masked(mask, _learned(measuring, old, INTERRUPTED if supervision.interrupted else measuring.overdue))
+        with supervision.last_words(GRACE):
+            status = _written(report, files, _detail(given), STDOUT in (given["json"], given["html"]))
+        interrupts.settle()
+    return status
+
+
+def _learned(measuring: Measurement, old: Json, why: str) -> Json:
+    """The report. What was told to stop may still be at work, and change what it is made of meanwhile."""
+    for _ in range(3):
+        with contextlib.suppress(RuntimeError):
+            return measuring.report(old, why)
+    return measuring.report(old, why)
 
 
 def _old(path: Path) -> Json:

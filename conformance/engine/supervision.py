@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, Self
 
 from conformance import __version__
 from conformance.engine.events import Event, Finished
@@ -53,29 +53,25 @@ class Engine(Protocol):
         """End the servers and begin nothing more. Called from another thread; may take as long as a server does."""
 
 
-class Supervisor:
-    """Interrupted once, the engine ends in order; twice, or after PATIENCE seconds, its servers are killed.
+class Supervision:
+    """Has work done in a thread of its own, which gets `limit` seconds, and GRACE more to end by itself.
 
-    What has been learned is reported in any case, however often it is interrupted. To be entered in the main thread;
-    `bugs` are tracebacks of what failed in the engine itself. An engine that does not keep its time limit, in seconds,
-    is stopped too.
+    To be entered in the main thread. Interrupted once, or out of time, the work is to end in order; interrupted twice,
+    or after PATIENCE seconds, the servers are killed.
     """
 
-    def __init__(self, engine: Engine, limit: float = math.inf) -> None:
-        self.bugs: list[str] = []
-        self._engine = engine
+    def __init__(self, limit: float = math.inf) -> None:
         self._signals = 0
         self._limit = limit
         self._stopping = threading.Event()
         self._wakes: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._taken = interrupts.taken_by(self._signalled)
-        self._finished: Report | None = None
-        self._usage: UsageError | None = None
         self._reporting = False
+        self._last = LAST
         self._alarm: threading.Timer | None = None
         self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> Supervisor:
+    def __enter__(self) -> Self:
         self._taken.__enter__()
         if interrupts.swallowed():
             self._signalled()
@@ -89,16 +85,23 @@ class Supervisor:
         """Whether there was a signal."""
         return self._signals > 0
 
-    def run(self, tell: Callable[[Event], None]) -> Report:
-        """Run to the end and pass on all events but the last. Raises UsageError; BrokenPipeError of `tell` ends it."""
-        self._thread = threading.Thread(target=self._work, args=(tell,), name="mcp-conform-engine", daemon=True)
+    def carry_out(
+        self, work: Callable[[], None], stop: Callable[[], None], left: Callable[[], float] | None = None
+    ) -> bool:
+        """Have `work` done; whether it came to its end. Else `stop` was called in yet another thread.
+
+        `left` says how many seconds there are left, negative beyond the end, where the limit is not known beforehand.
+        `work` may still be going on, if it did not end when it was told to.
+        """
+        end = time.monotonic() + self._limit
+        left = left or (lambda: end - time.monotonic())
+        self._thread = threading.Thread(target=self._carried_out, args=(work,), name="mcp-conform-engine", daemon=True)
         self._thread.start()
-        first = self._next(self._limit + GRACE)
+        while (first := self._next(GLANCE)) is TIME and left() > -GRACE:
+            pass
         if first is not OVER:
-            self._stop(NOTICE if first is SIGNAL else b"")
-        if self._usage is not None:
-            raise self._usage
-        return self._finished or self._learned()
+            self._stop(stop, NOTICE if first is SIGNAL else b"")
+        return first is OVER
 
     def wait(self, seconds: float) -> None:
         """Wait for the engine, which may have been told to stop, to have ended, for so long at most."""
@@ -106,9 +109,9 @@ class Supervisor:
             self._thread.join(seconds)
 
     @contextlib.contextmanager
-    def last_words(self) -> Iterator[None]:
-        """While the reports are written a signal leaves LAST seconds for that."""
-        self._reporting = True
+    def last_words(self, seconds: float = LAST) -> Iterator[None]:
+        """While the reports are written a signal leaves so many seconds for that."""
+        self._reporting, self._last = True, seconds
         if self._signals:
             self._set_alarm()
         yield
@@ -129,9 +132,57 @@ class Supervisor:
 
     def _set_alarm(self) -> None:
         if self._alarm is None:
-            self._alarm = threading.Timer(LAST, _leave_at_once)
+            self._alarm = threading.Timer(self._last, _leave_at_once)
             self._alarm.daemon = True
             self._alarm.start()
+
+    def _carried_out(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            self._wakes.put(OVER)
+
+    def _stop(self, stop: Callable[[], None], notice: bytes) -> None:
+        with contextlib.suppress(OSError):
+            os.write(2, notice)
+        self._stopping.set()
+        threading.Thread(target=stop, daemon=True).start()
+        if self._next(PATIENCE) is not OVER:
+            end_everything()
+            while self._next(AFTERMATH) is SIGNAL:
+                pass
+
+    def _next(self, seconds: float = math.inf) -> str:
+        """What comes first. The kernel may hand a signal to another thread, and then it does not wake this one."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            with contextlib.suppress(queue.Empty):
+                return self._wakes.get(timeout=min(left, GLANCE))
+        return TIME
+
+
+class Supervisor(Supervision):
+    """Supervises an engine, whose time limit is in seconds.
+
+    What has been learned is reported in any case, however often it is interrupted. `bugs` are tracebacks of what
+    failed in the engine itself.
+    """
+
+    def __init__(self, engine: Engine, limit: float = math.inf) -> None:
+        super().__init__(limit)
+        self.bugs: list[str] = []
+        self._engine = engine
+        self._finished: Report | None = None
+        self._usage: UsageError | None = None
+
+    def run(self, tell: Callable[[Event], None]) -> Report:
+        """Run to the end and pass on all events but the last. Raises UsageError; BrokenPipeError of `tell` ends it."""
+        self.carry_out(lambda: self._work(tell), self._engine.stop)
+        if self._usage is not None:
+            raise self._usage
+        return self._finished or self._learned()
+
+    # -- inside
 
     def _work(self, tell: Callable[[Event], None]) -> None:
         try:
@@ -150,26 +201,6 @@ class Supervisor:
         except Exception:
             if not self._stopping.is_set():
                 self.bugs.append(traceback.format_exc())
-        finally:
-            self._wakes.put(OVER)
-
-    def _stop(self, notice: bytes) -> None:
-        with contextlib.suppress(OSError):
-            os.write(2, notice)
-        self._stopping.set()
-        threading.Thread(target=self._engine.stop, daemon=True).start()
-        if self._next(PATIENCE) is not OVER:
-            end_everything()
-            while self._next(AFTERMATH) is SIGNAL:
-                pass
-
-    def _next(self, seconds: float = math.inf) -> str:
-        """What comes first. The kernel may hand a signal to another thread, and then it does not wake this one."""
-        deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
-            with contextlib.suppress(queue.Empty):
-                return self._wakes.get(timeout=min(left, GLANCE))
-        return TIME
 
     def _learned(self) -> Report:
         """What the engine knows. It may still be at work, if it did not end when it was told to."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import signal
 import tempfile
 import threading
@@ -16,9 +17,10 @@ from distributed.security import Security
 
 from conformance import __version__
 from conformance.fleet.choice import programs_in
-from conformance.fleet.trial import Job, Tried, try_server
+from conformance.fleet.trial import Job, Tried, sweep, try_server
 from conformance.model import UsageError
 
+PREFIX = "mcp-conform-dask"
 ANSWER = 10
 """Seconds in which a scheduler has to answer."""
 JOIN = 60
@@ -34,11 +36,13 @@ QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.diagnostics.computations.max-history": 1,
     "distributed.admin.low-level-log-length": 100,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.preload": ["conformance.fleet.worker"],
     "distributed.comm.timeouts.connect": "30s",
 }
 """We count ourselves how many workers die of a server, and bound the memory of its processes. What Dask notes of each
-task for its dashboard would only take memory."""
+task for its dashboard would only take memory, and to look at itself 50 times a second takes 3 % of a core."""
 
 
 @contextlib.contextmanager
@@ -48,9 +52,10 @@ def local(workers: int) -> Iterator[Client]:
     Only its own processes can talk to it: servers that are tested share the network with it, even inside a sandbox.
     """
     logging.disable()  # what Dask logs is told by us, if it matters
+    sweep(PREFIX)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="mcp-conform-dask-", ignore_cleanup_errors=True)
+            tempfile.TemporaryDirectory(prefix=f"{PREFIX}-{os.getpid()}-", ignore_cleanup_errors=True)
         )
         stack.enter_context(dask.config.set({**QUIET, "temporary-directory": folder}))
         security = Security.temporary()
@@ -69,8 +74,16 @@ def local(workers: int) -> Iterator[Client]:
                 silence_logs=logging.CRITICAL + 1,
                 local_directory=folder,
             )
-        stack.enter_context(cluster)
-        yield stack.enter_context(Client(cluster, set_as_default=False))
+        stack.callback(_close, cluster)
+        client = Client(cluster, set_as_default=False)
+        stack.callback(_close, client)
+        yield client
+
+
+def _close(what: Client | LocalCluster) -> None:
+    """That it cannot be closed in time changes nothing: all results are on disk, and its processes end with ours."""
+    with contextlib.suppress(Exception):
+        what.close()
 
 
 @contextlib.contextmanager

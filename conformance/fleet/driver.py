@@ -24,6 +24,8 @@ DEADLY = 3
 """Workers that may die of a server."""
 AHEAD = 2
 """Servers that each thread of a worker has: one that it tests, and one that it takes next without asking us."""
+UNHEARD = 3
+"""Times in a row that a scheduler may leave us without an answer: on a busy machine one may come late."""
 GLANCE = 2.0
 """Seconds after which it is looked again whether workers have come or gone, and whether the scheduler is there."""
 
@@ -73,6 +75,8 @@ class Driver:
         self._deaths = store.deaths()
         self._attempts: dict[str, int] = {}
         self._number = 0
+        self._known = 0
+        self._unheard = 0
         self._stopped = False
 
     def stop(self) -> None:
@@ -118,9 +122,13 @@ class Driver:
         """How many servers can be tested at once. Raises SchedulerLost."""
         self._check()
         try:
-            return sum(self._client.nthreads().values())
+            self._known = sum(self._client.nthreads().values())
+            self._unheard = 0
         except (OSError, TimeoutError):
-            raise SchedulerLost from None
+            self._unheard += 1
+            if self._unheard >= UNHEARD:
+                raise SchedulerLost from None
+        return self._known
 
     def _check(self) -> None:
         """Raises SchedulerLost. To connect again would not help: a scheduler keeps nothing on disk."""
@@ -130,7 +138,10 @@ class Driver:
     def _begin(self, task: Task, work: Callable[[Job], Tried | None]) -> None:
         self._number += 1
         name = f"mcp-conform-{os.getpid()}-{os.urandom(4).hex()}-{self._number}"
-        future = self._client.submit(work, task.job, key=name, pure=False)
+        try:
+            future = self._client.submit(work, task.job, key=name, pure=False)
+        except (OSError, TimeoutError):  # or it would pass for a result that cannot be written
+            raise SchedulerLost from None
         self._flying[task.digest + task.entry.key] = future
         future.add_done_callback(lambda done: self._landed.put(_landed(task, done)))
 

@@ -90,7 +90,7 @@ class Tried:
 
 def try_server(job: Job, cancelled: Callable[[], bool] = lambda: False) -> Tried | None:
     """Run the job; None if `cancelled` came to be true. Whatever happens, no process and no file is left."""
-    _sweep()
+    sweep(PREFIX)
     began = time.monotonic()
     scratch = Path(tempfile.mkdtemp(prefix=f"{PREFIX}-{os.getpid()}-")).resolve()
     try:
@@ -267,9 +267,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _sweep() -> None:
-    """Remove the scratch folders of workers that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}-*"):
-        number = folder.name.removeprefix(f"{PREFIX}-").partition("-")[0]
+def sweep(prefix: str) -> None:
+    """Remove temporary folders that processes have left which were killed: those named PREFIX-NUMBER-…, by process."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}-*"):
+        number = folder.name.removeprefix(f"{prefix}-").partition("-")[0]
         if number.isdigit() and not psutil.pid_exists(int(number)):
             remove(folder)

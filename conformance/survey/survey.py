@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -18,6 +20,7 @@ __all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "take", "w
 MAX_PAGES = 200
 MAX_SIZE = 16 * 1024 * 1024
 """Bytes of our memory for what is kept of one list, about 5000 tools."""
+OUT_OF_TIME = "there was no time for more"
 MAX_CALLS = 100
 """Tools that are called, however many may be."""
 
@@ -230,8 +233,8 @@ def has_more(call: Call) -> bool:
     return isinstance(call.result, dict) and isinstance(call.result.get("nextCursor"), str)
 
 
-def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
-    """Ask for every list that the server declared."""
+def take(session: Session, policy: CallPolicy, samples: Samples, end: float = math.inf) -> Survey:
+    """Ask for every list that the server declared; for no page once `time.monotonic()` has passed `end`."""
     survey = Survey(session.capabilities, policy, samples=samples)
     found: dict[str, tuple[Json, ...]] = {}
     pages: list[tuple[str, int]] = []
@@ -243,12 +246,17 @@ def take(session: Session, policy: CallPolicy, samples: Samples) -> Survey:
         count = size = 0
         whole = True
         try:
-            for call, page in walk(session, method, member):
+            for call, page in walk(session, method, member) if time.monotonic() < end else ():
                 items += page
                 count += 1
                 size += size_of(call)
                 whole &= isinstance(call.result, dict) and isinstance(call.result.get(member), list)
-            if (count == MAX_PAGES or size > MAX_SIZE) and has_more(call):
+                if time.monotonic() >= end:
+                    break
+            if time.monotonic() >= end and (not count or has_more(call)):
+                cut.append(f"the list of {name} was read no further than {count} pages: {OUT_OF_TIME}")
+                whole = False
+            elif (count == MAX_PAGES or size > MAX_SIZE) and has_more(call):
                 cut.append(read_no_further(name, count, size))
                 whole = False
         except Unavailable:  # so much else went unanswered that this was not waited for

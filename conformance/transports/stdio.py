@@ -246,6 +246,8 @@ class StdioTransport:
             ready = [fd for fd, _ in self._readable.poll(math.ceil(patience * 1000))]
             if self._stdout in ready:
                 self._read(process)
+                if not self._arrived and time.monotonic() >= deadline:
+                    return  # a line without end must not keep us
             elif ready:
                 self._bell.answer()
             elif gone and time.monotonic() - max(process.gone_at, self._heard_at) >= SETTLE:

@@ -62,10 +62,12 @@ class Outcome:
     said: str = ""
     """What was said first: the problem, or the message of the first finding."""
     printed: str = field(default="", repr=False)
+    report: Row = field(default_factory=dict, repr=False)
+    """The JSON report, empty if there is none."""
 
     def row(self, statuses: Sequence[int], says: str) -> Row:
         """The figures as JSON, with whether the status is one of these, and what should be said and is not."""
-        figures = {name: value for name, value in asdict(self).items() if name != "printed"}
+        figures = {name: value for name, value in asdict(self).items() if name not in ("printed", "report")}
         unsaid = "" if re.search(says, self.printed) else says
         return {**figures, "expected": list(statuses), "unsaid": unsaid}
 
@@ -101,15 +103,22 @@ def server_options(target: Target) -> list[str]:
     return [*named, "--transport", "sse"] if target.transport == "http+sse" else named
 
 
-def run(name: str, options: Sequence[str], scratch: Path, limit: float, memory: int = 4000 * MB) -> Outcome:
+def run(
+    name: str,
+    options: Sequence[str],
+    scratch: Path,
+    limit: float,
+    memory: int = 4000 * MB,
+    kinds: Sequence[str] = ("json", "junit"),
+) -> Outcome:
     """Run `mcp-conform OPTIONS` in `scratch`, which is empty, for at most `limit` seconds and `memory` bytes.
 
-    Afterwards nothing that it started is left.
+    It is told to write reports of these `kinds`. Afterwards nothing that it started is left.
     """
     outcome = Outcome(name)
     for folder in ("tmp", "home", "work"):
         (scratch / folder).mkdir(parents=True)
-    reports = ["--json", str(scratch / "report.json"), "--junit", str(scratch / "report.xml")]
+    reports = [word for kind in kinds for word in (f"--{kind}", str(scratch / f"report.{kind}"))]
     environment = {**os.environ, "HOME": str(scratch / "home"), "TMPDIR": str(scratch / "tmp"), "NO_COLOR": "1"}
     began = time.monotonic()
     with (scratch / "printed").open("wb") as printed:
@@ -131,7 +140,7 @@ def run(name: str, options: Sequence[str], scratch: Path, limit: float, memory: 
     outcome.files = sorted(
         str(file.relative_to(scratch)) for room in ("tmp", "home") for file in (scratch / room).rglob("*")
     )
-    _read(scratch, outcome)
+    _read(scratch, outcome, kinds)
     shutil.rmtree(scratch, ignore_errors=True)
     return outcome
 
@@ -197,7 +206,9 @@ def _workers(pid: int) -> Iterator[int]:
 
 def _is_target(pid: int) -> bool:
     words = _file(pid, "cmdline").split(b"\0")
-    ours = any(word.endswith(b"/bad_servers.py") or word == b"conformance.reference" for word in words)
+    ours = any(
+        word.endswith((b"/bad_servers.py", b"/turning.py")) or word == b"conformance.reference" for word in words
+    )
     return ours or b"MCP_CONFORM_HOSTILE_TARGET=" in _file(pid, "environ")
 
 
@@ -266,28 +277,31 @@ def _belonging(scratch: Path) -> list[int]:
     return found
 
 
-def _read(scratch: Path, outcome: Outcome) -> None:
+def _read(scratch: Path, outcome: Outcome, kinds: Sequence[str]) -> None:
     """What was printed and reported."""
     outcome.printed = (scratch / "printed").read_bytes()[-10 * MB :].decode("utf-8", "replace")
     outcome.traceback = OUR_FAULT.search(outcome.printed) is not None
     lines = [line.strip() for line in outcome.printed.splitlines() if line.strip()]
     outcome.said = next(iter(lines[1:2] or lines[:1]), "")[:300]
     try:
-        report = json.loads((scratch / "report.json").read_text())
-        outcome.broken = report["counts"].get("broken", 0)
+        outcome.report = report = json.loads((scratch / "report.json").read_text())
+        outcome.broken = report.get("counts", {}).get("broken", 0)
         outcome.said = (_first(report) or outcome.said)[:300]
     except (OSError, ValueError, KeyError, RecursionError) as error:
         outcome.reports = f"report.json: {error!r}"[:200]
     try:
-        ElementTree.parse(scratch / "report.xml")
+        if "junit" in kinds:
+            ElementTree.parse(scratch / "report.junit")
     except (OSError, ElementTree.ParseError) as error:
-        outcome.reports = outcome.reports or f"report.xml: {error!r}"[:200]
+        outcome.reports = outcome.reports or f"report.junit: {error!r}"[:200]
 
 
 def _first(report: dict[str, Any]) -> str:
     if report.get("problem"):
         return str(report["problem"])
-    judged = [verdict for run in report["runs"] for verdict in run["verdicts"] if verdict["verdict"] == "failed"]
+    judged = [
+        verdict for run in report.get("runs", ()) for verdict in run["verdicts"] if verdict["verdict"] == "failed"
+    ]
     for severity in ("violation", "warning", "advice"):
         for verdict in judged:
             if verdict["severity"] == severity:

@@ -168,8 +168,11 @@ class _Table:
         if sessions["count"]:
             known = [(title, sessions[name], write) for title, name, write in words if sessions[name]]
             left = [f"{interval(each, write)} {title}" for title, each, write in known if each["low"] > 0]
+            own = server["transport"] == "stdio"
             told = (
-                f"each leaves {', '.join(left)} behind"
+                f"each takes {', '.join(left)} more than the one before"
+                if left and own
+                else f"each leaves {', '.join(left)} behind"
                 if left
                 else "nothing that is left behind can be told from noise"
             )
