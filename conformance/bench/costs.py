@@ -119,7 +119,8 @@ class Costs:
         """The most memory that the only process ever had, where the system remembers it."""
         for pid in self._processes:
             with contextlib.suppress(OSError, ValueError, IndexError), Path(f"/proc/{pid}/status").open() as file:
-                return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+                # One that has just ended has no such line any more.
+                return next((int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM")), 0)
         return 0
 
 

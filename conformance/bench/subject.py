@@ -198,9 +198,16 @@ class Subject:
                     number += 1
                     session.listen(self._plan.gap)
                     calls.append(session.send(each.method, each.params))
-                session.wait(*calls, timeout=min(session.limits.answer, max(0.05, self._clock.left)))
+                left = self._clock.left
+                if left >= session.limits.answer:
+                    session.wait(*calls, timeout=session.limits.answer)
+                    continue
+                session.listen(left, until=lambda calls=calls: all(call.done for call in calls))  # type: ignore[misc]
             except NOT_TO_BE_HAD:
                 break
+            for call in calls:
+                if not call.done:  # it is we who do not wait any longer: that is no breach
+                    session.give_up(call)
             if not self._clock.left:
                 stage.hurried = True
                 break
