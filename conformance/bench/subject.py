@@ -190,6 +190,7 @@ class Subject:
         if self._survey is not None:
             session.header_arguments = self._survey.header_arguments
         end, number = time.monotonic() + seconds, 0
+        full = self._plan.options.limits.answer  # what a session has near the end is too short to prove anything
         while session.alive and (number < len(operations) or time.monotonic() < end):
             try:
                 calls = []
@@ -199,8 +200,8 @@ class Subject:
                     session.listen(self._plan.gap)
                     calls.append(session.send(each.method, each.params))
                 left = self._clock.left
-                if left >= session.limits.answer:
-                    session.wait(*calls, timeout=session.limits.answer)
+                if left >= full:
+                    session.wait(*calls, timeout=full)
                     continue
                 session.listen(left, until=lambda calls=calls: all(call.done for call in calls))  # type: ignore[misc]
             except NOT_TO_BE_HAD:

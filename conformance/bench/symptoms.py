@@ -226,14 +226,14 @@ def _drops(measured: Measured) -> Iterator[tuple[str, str]]:
     number += one_by_one + sum(step.block.wrong[LOST] for step in measured.steps)
     lost = sorted({1} if one_by_one else {cell.load for cell in measured.cells.values() if cell.wrong[LOST]})
     if number and not lost:
-        yield "drops", f"{number} requests at fixed times were not answered"
+        yield "drops", f"{number} requests at fixed times were not answered in time"
     if not lost:
         return
     fine = max(
         (c.load for c in measured.cells.values() if c.blocks and not c.wrong[LOST] and c.load < lost[0]), default=0
     )
     below = f"; with {fine} all were answered" if fine else ""
-    yield "drops", f"{number} requests were not answered, from {lost[0]} in flight on{below}"
+    yield "drops", f"{number} requests were not answered in time, from {lost[0]} in flight on{below}"
 
 
 def _wrong(measured: Measured) -> Iterator[tuple[str, str]]:
