@@ -119,11 +119,11 @@ def test_over_stdio_as_many_sessions_are_opened_as_there_is_time_for_and_growth_
         few = ("--duration", duration, "--in-flight", "1", "--only", "tools/call:echo")
         (measured,) = bench(tmp_path, server, *few)["servers"]
         found = {each["kind"] for each in measured["symptoms"]}
-        if "session-memory" in found:
+        if "session-memory" in found and measured["sessions"]["count"] > 8:
             break
     more = measured["sessions"]["rss"]
     assert "session-memory" in found
-    assert measured["sessions"]["count"] == more["number"] and 190_000 < more["value"] < 220_000  # whole pages
+    assert measured["sessions"]["count"] == more["number"] and 100_000 < more["value"] < 400_000  # it grows by 200 kB
 
 
 def _started(more: list[int]) -> Measured:
