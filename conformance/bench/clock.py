@@ -18,8 +18,6 @@ LEAST = 0.5
 """Seconds that an answer is waited for at least, if anything is asked at all."""
 RAN_OUT = "time ran out: a longer --duration measures it"
 """Why something was not measured."""
-
-
 STARTS = 2
 """How often the time for a start may pass until a session is open: a server is asked in several ways."""
 ENDS = 10.0

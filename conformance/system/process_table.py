@@ -45,10 +45,9 @@ def children_of(pid: int) -> list[Process]:
     if not LISTED:
         return [process for process in everybody() if process.parent == pid]
     found: list[int] = []
-    with contextlib.suppress(OSError):
-        for thread in os.scandir(f"/proc/{pid}/task"):
-            with contextlib.suppress(OSError):
-                found += map(int, _read(f"{thread.path}/children").split())
+    for thread in _threads(pid):
+        with contextlib.suppress(OSError):
+            found += map(int, _read(f"{thread.path}/children").split())
     return [process for process in map(_found, found) if process is not None]
 
 
