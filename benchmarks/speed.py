@@ -17,7 +17,7 @@ from pathlib import Path
 from conformance.checks.invariants import load_invariants
 from conformance.checks.ledger import Ledger
 from conformance.engine.connections import Connections
-from conformance.engine.options import Options
+from conformance.engine.options import JOBS, Options
 from conformance.engine.runner import Runner
 from conformance.engine.stage import Stage
 from conformance.model import Fuzzing, Limits, Target
@@ -25,7 +25,7 @@ from conformance.revisions import BY_DATE
 from conformance.target.process import command_line
 
 REVISION = "2025-11-25"
-AT_ONCE = min(Options().jobs, os.cpu_count() or 2)
+AT_ONCE = min(JOBS, os.cpu_count() or 2)
 """More processes than cores do not start sooner."""
 INITIALIZE = {
     "jsonrpc": "2.0",

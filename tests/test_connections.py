@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from conformance.checks.ledger import Ledger
+from conformance.checks.registry import cases
 from conformance.engine.connections import Connections
 from conformance.engine.detection import attempt
+from conformance.engine.plan import plan
 from conformance.engine.stage import Stage
+from conformance.engine.units import State
 from conformance.model import Limits, Target
 from conformance.revisions import BY_DATE
+from conformance.survey.survey import CallPolicy, Survey
+from conformance.transports import Used
 from conformance.transports.stdio import StdioTransport
 
 SILENT = Target((sys.executable, "-c", "import sys; sys.stdin.read()"))
@@ -28,3 +35,37 @@ def test_the_start_of_a_target_that_was_ready_long_ago_is_not_taken_for_slow() -
     connections.close()
     assert tried.spoken
     assert tried.seconds < FOREVER / 2
+
+
+@pytest.mark.parametrize(
+    ("startup", "used", "at_once"),
+    [
+        pytest.param(5.0, Used(0.5, 1_000), 24, id="a server that waits"),
+        pytest.param(5.0, Used(2.0, 1_000), 6, id="a server that computes"),
+        pytest.param(1.0, Used(0.1, 1_000), 6, id="a server that starts at once"),
+        pytest.param(5.0, Used(0.5, 10**15), 6, id="a server that is too large"),
+    ],
+)
+def test_more_servers_run_at_once_only_if_their_start_is_long_and_is_no_work_and_memory_holds_them(
+    monkeypatch: pytest.MonkeyPatch, startup: float, used: Used, at_once: int
+) -> None:
+    monkeypatch.setattr(StdioTransport, "used", lambda _: used)
+    connections = Connections(SILENT, Limits(), spares=6)
+    try:
+        connections.session(REVISION)
+        connections.adapt(startup)
+        assert connections.at_once == at_once
+    finally:
+        connections.close(hurry=True)
+
+
+@pytest.mark.parametrize(("startup", "together"), [(0.5, 6), (10.0, 1)])
+def test_cases_that_open_several_sessions_are_played_one_after_another_only_if_that_takes_no_time(
+    startup: float, together: int
+) -> None:
+    survey = Survey({"tools": {}}, CallPolicy())
+    state = State(REVISION, "stdio", CallPolicy(), startup=startup, survey=survey, ledgers=[Ledger()])
+    units = [[case.id for case in unit] for unit in plan(cases(), state)]
+    asking = [sum(name.startswith("asking/") for name in unit) for unit in units]
+    assert max(asking) == together
+    assert sum(asking) == 6

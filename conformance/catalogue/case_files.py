@@ -134,6 +134,7 @@ class _File:
             harmful=entry.get("harmful", False),
             lane=entry.get("lane", ""),
             waits=entry.get("waits", 0),
+            opens=entry.get("opens", 0),
             undecided=entry.get("undecided", {}),
             steps=steps if each is None else (_together(steps, each=each),),
         )

@@ -172,6 +172,7 @@ class Case:
     harmful: bool = False
     lane: str = ""
     waits: int = 0
+    opens: int = 0
     undecided: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
 

@@ -196,7 +196,13 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 )
 @call_tools(CARE)
 @option(CARE, "--call-tool", multiple=True, metavar="NAME", help="This tool may be called. Repeatable.")
-@option(CARE, "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many servers run at once.  [default: 6]")
+@option(
+    CARE,
+    "--jobs",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="How many servers run at once.  [default: 6; up to 24 that only wait while they start]",
+)
 @HARMFUL
 @seconds(CARE, "--start-timeout", "How long the first answer may take.  [default: 30]")
 @seconds(CARE, "--timeout", "How long any other answer may take.  [default: 10]")

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import psutil
+
 from conformance.engine.starting import Starts
 from conformance.model import AUTHORIZATION, Client, Json, Limits, Target
 from conformance.revisions import Revision
@@ -47,6 +49,13 @@ MOST_SLOW = 3.0
 LONG_START = 2.0
 """Seconds that a start may take before as many as allowed are made ahead, though it is not known what will come."""
 
+IDLE = 0.25
+"""The part of such a start that is work, at most, where more servers at once cost nothing but memory."""
+TIMES = 4
+"""So many times as many servers run at once then, if they need no more than MEMORY."""
+MEMORY = 0.25
+"""The part of the free memory that these servers, and those started ahead, may need."""
+
 AT_URLS: dict[str, type[HttpTransport] | type[WebSocketTransport]] = {
     each.name: each for each in (HttpTransport, SseTransport, WebSocketTransport)
 }
@@ -78,6 +87,8 @@ class Connections:
         self.requests = 0
         self._listened_after = 0.0
         """Seconds that a server of ours took until it listened, at most; they are no part of its first answer."""
+        self.at_once = spares
+        """How many may be used at the same time: more than are started ahead if that takes long and is no work."""
         self.alone = False
         """Whether each session gets a server of its own at a URL, too: it does not keep its clients apart."""
         self._left = ""
@@ -109,9 +120,15 @@ class Connections:
         """
         with self._lock:
             open_ones = tuple(self._open_ones)
-        self._starts.adapt(max((each.worked() for each in open_ones), default=0.0))
+        used = [each.used() for each in open_ones]
+        work = max((each.seconds for each in used), default=0.0)
+        self._starts.adapt(work)
         if startup > LONG_START:
             self._starts.hoard()
+            memory = max((each.memory for each in used), default=0)
+            if memory and work < IDLE * startup:
+                fit = int(MEMORY * psutil.virtual_memory().available / memory) - self.at_once
+                self.at_once = max(self.at_once, min(TIMES * self.at_once, fit))
         quiet = min(self.limits.quiet, max(0.1, QUIET_STARTS * startup))
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
         longer = min(MOST_SLOW, max(1.0, startup))

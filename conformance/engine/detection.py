@@ -98,7 +98,7 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
         )
     transport = stage.session.transport
     # A target that was started ahead may have been ready long before it was asked.
-    seconds = min(time.monotonic() - transport.began, took + transport.worked())
+    seconds = min(time.monotonic() - transport.began, took + transport.used().seconds)
     return Attempt(revision, stage, spoken=True, seconds=seconds)
 
 

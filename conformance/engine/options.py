@@ -32,10 +32,15 @@ class Mention:
     where: str
 
 
+JOBS = 6
+"""How many servers run at once if the user does not say."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the user chose. `revisions` are dates, or `("newest",)` for the newest that the target speaks, or `("all",)`
-    for all of them; empty means the newest of each era.
+    for all of them; empty means the newest of each era. `jobs` is how many servers run at once: JOBS if it is None, or
+    more of those that take long to start and hardly work meanwhile.
 
     `samples` and `answers` are what is tried and answered where the user knows better than the suite. `softened` are
     requirements that shall weigh less. `own` is what the user asks beside the specification. `named_by` are the words
@@ -54,7 +59,7 @@ class Options:
     profiles: tuple[str, ...] = ()
     policy: CallPolicy = field(default_factory=CallPolicy)
     limits: Limits = field(default_factory=Limits)
-    jobs: int = 6
+    jobs: int | None = None
     fail_on: FailOn = "violation"
     trace: bool = False
     confirm: bool = True

@@ -10,6 +10,9 @@ from conformance.engine.units import State
 from conformance.model import AUTHORIZATION
 from conformance.revisions import holds
 
+LONGEST = 40.0
+"""Seconds that the sessions which the cases of a lane open may take, one after another."""
+
 
 def concerns(case: Case, state: State) -> bool:
     """Whether the case is about the run's revision, era and transport."""
@@ -49,8 +52,18 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
             lone.append((case,))
     # What is said after something illegal is judged less strictly, so that comes last.
     main, *lanes = (tuple(sorted(each, key=_turn)) for each in groups.values())
-    others = [*lanes, *lone]
-    return [main, *sorted(others, key=lambda unit: -sum(1 + case.waits for case in unit))]
+    others = [part for lane in lanes for part in _parts(lane, state.startup)] + lone
+    return [main, *sorted(others, key=lambda unit: -sum(_seconds(case, state.startup) for case in unit))]
+
+
+def _parts(lane: tuple[Case, ...], startup: float) -> list[tuple[Case, ...]]:
+    """The lane, or each of its cases alone where their sessions would take too long to open one after another."""
+    opens = sum(case.opens for case in lane)
+    return [(case,) for case in lane] if opens * startup > LONGEST else [lane]
+
+
+def _seconds(case: Case, startup: float) -> float:
+    return 1 + case.waits + case.opens * startup
 
 
 def plan_locked(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:

@@ -24,7 +24,7 @@ from conformance.engine.confirmation import Confirmation
 from conformance.engine.connections import Connections
 from conformance.engine.detection import Attempt, attempts, discard, judge_offers, refuses_posts, untestable, usual
 from conformance.engine.independence import mixes_clients
-from conformance.engine.options import Options
+from conformance.engine.options import JOBS, Options
 from conformance.engine.own import Own
 from conformance.engine.plan import plan, plan_locked
 from conformance.engine.stage import OPENING, Stage
@@ -75,7 +75,8 @@ class Runner:
         self._complete = False
         self._stopped = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
-        self._connections = Connections(target, options.limits, options.jobs, self._watch if options.trace else None)
+        watch = self._watch if options.trace else None
+        self._connections = Connections(target, options.limits, options.jobs or JOBS, watch)
         self._connections.begin_with(ahead)
         self._connections.answers = options.answers
         self._workshop = Workshop(self._connections, load_invariants(), probes(), rules, self._limit)
@@ -90,13 +91,14 @@ class Runner:
         """Everything, in order. Whatever happens, no process is left behind when it ends or is closed."""
         yield events.Started(self.target)
         yield from map(events.Noted, self._notes)
-        pool = ThreadPoolExecutor(self.options.jobs, thread_name_prefix="mcp-conform")
+        pools = [ThreadPoolExecutor(self.options.jobs or JOBS, thread_name_prefix="mcp-conform")]
         limit = self._limit
         limit.begin()
         try:
             with limit.ending(self.stop):
-                yield from self._detect(pool)
+                yield from self._detect(pools[0])
                 yield from (self._noted(note) for note in self._connections.grants)
+                pools += [pool := ThreadPoolExecutor(self.options.jobs or self._connections.at_once)]
                 yield from self._test(pool)
                 if over := self._connections.patience.over:
                     yield self._noted(f"not every case was played to its end: {over}")
@@ -107,7 +109,8 @@ class Runner:
             if not self._complete:
                 self._seal()
             self._connections.close(hurry=not self._complete)
-            pool.shutdown(cancel_futures=True)
+            for pool in pools:
+                pool.shutdown(cancel_futures=True)
         found = {finding.message for state in self._states for ledger in state.ledgers for finding in ledger.findings}
         if (left := self._connections.left_behind()) and LEFT_BEHIND not in found:
             yield self._noted(left)

@@ -275,7 +275,7 @@ def _options(said: Words, file: TargetFile) -> Options:
         profiles=tuple(chosen("profiles", ())),
         policy=CallPolicy(mode, (*named, *tools)),
         limits=limits,
-        jobs=chosen("jobs", Options().jobs),
+        jobs=chosen("jobs", None),
         fail_on=fail_on,
         samples=_samples(settings),
         mentions=tuple(mentions),

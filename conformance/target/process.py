@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -33,6 +34,13 @@ ORIGINS = {
     "cmd": "cmd is the shell of Windows: on this system name the program that it runs",
 }
 """Where programs that often start servers come from."""
+
+
+class Used(NamedTuple):
+    """CPU time in seconds and resident memory in bytes."""
+
+    seconds: float = 0.0
+    memory: int = 0
 
 
 class StartError(Exception):
@@ -207,14 +215,15 @@ class ServerProcess:
         last = ending(self.stderr())
         return f"; {SAID}{last}" if last else ""
 
-    def worked(self) -> float:
-        """CPU seconds that the process and its descendants have used so far, as far as can be told."""
-        seconds = 0.0
+    def used(self) -> Used:
+        """What the process and its descendants have used so far, as far as can be told."""
+        seconds, memory = 0.0, 0
         for process in self._with_descendants():
             with contextlib.suppress(psutil.Error):
                 used = process.cpu_times()
                 seconds += used.user + used.system + used.children_user + used.children_system
-        return seconds
+                memory += process.memory_info().rss
+        return Used(seconds, memory)
 
     def held_up(self) -> float:
         """Seconds that the process and its descendants were ready to run and waited for a core, as far as is known."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from conformance.target.process import StartError, left_behind
+from conformance.target.process import StartError, Used, left_behind
 
-__all__ = ["BARE", "OURS", "Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport", "replaced"]
+__all__ = ["BARE", "OURS", "Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport", "Used", "replaced"]
 
 BARE = ("head", "event", "end", "endpoint", "reply")
 """The channels on which no message comes: what HTTP says around messages."""
@@ -157,8 +157,8 @@ class Transport(Protocol):
     def listens_at(self) -> tuple[str, ...]:
         """The addresses at which a target that we started listens for connections to its URL, as far as is known."""
 
-    def worked(self) -> float:
-        """CPU seconds that a process which is the target alone has used so far, with what it started; 0 if unknown."""
+    def used(self) -> Used:
+        """What a process which is the target alone has used so far, with what it started; nothing if unknown."""
 
     def held_up(self) -> float:
         """Seconds that a target that we started was ready to run and waited for a core, so far; 0 if unknown."""

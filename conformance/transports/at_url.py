@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from conformance.model import Limits
 from conformance.target.listening import RunningServer
-from conformance.transports import Inbox
+from conformance.transports import Inbox, Used
 
 
 class AtUrl:
@@ -33,9 +33,9 @@ class AtUrl:
         """Those of a server that we started."""
         return self.server.listens_at() if self.server is not None else ()
 
-    def worked(self) -> float:
+    def used(self) -> Used:
         """Unknown: the server may have others to serve."""
-        return 0.0
+        return Used()
 
     def held_up(self) -> float:
         """That of a server that we started."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from conformance.transports import Arrival, Ended, Ending, Inbox
+from conformance.transports import Arrival, Ended, Ending, Inbox, Used
 
 
 class MemoryTransport:
@@ -80,9 +80,9 @@ class MemoryTransport:
         """It has no URL."""
         return ()
 
-    def worked(self) -> float:
+    def used(self) -> Used:
         """There is no process."""
-        return 0.0
+        return Used()
 
     def held_up(self) -> float:
         """There is no process."""

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from conformance.budget import BYTES, MOST_BYTES, SMALL, kept
 from conformance.model import Limits, Target
 from conformance.target.process import ServerProcess
-from conformance.transports import Arrival, Ended, Ending, Transport
+from conformance.transports import Arrival, Ended, Ending, Transport, Used
 
 MAX_LINE = MOST_BYTES
 CHUNK = 64 * 1024
@@ -103,9 +103,9 @@ class StdioTransport:
         """It has no URL."""
         return ()
 
-    def worked(self) -> float:
-        """CPU seconds that the process and what it started have used so far."""
-        return self._process.worked() if self._process is not None else 0.0
+    def used(self) -> Used:
+        """What the process and what it started have used so far."""
+        return self._process.used() if self._process is not None else Used()
 
     def held_up(self) -> float:
         """Seconds that the process and what it started were ready to run and waited for a core, so far."""
