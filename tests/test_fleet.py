@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,20 @@ def test_a_result_holds_a_report_that_is_valid(ran: tuple[Lists, Any]) -> None:
     report = lists.result("sound")["report"]
     Draft202012Validator(json.loads((SCHEMAS / "report.json").read_text())).validate(report)
     assert report["runs"][0]["verdicts"]
+
+
+def test_a_finding_is_shown_again_without_the_list_of_servers_and_without_telling_a_secret(tmp_path: Path) -> None:
+    lists = Lists(tmp_path)
+    lists.add("broken", "--fault", "description-null", env={"API_KEY": "$FLEET_KEY"})
+    conform(*lists.words(), env={"FLEET_KEY": SECRET})
+    run = lists.result("broken")["report"]["runs"][0]
+    failed = next(each for each in run["verdicts"] if each["severity"] == "violation")
+    assert '--env "API_KEY=${API_KEY:?must be set}"' in failed["reproduce"]
+    here = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "API_KEY": SECRET}
+    line = ["sh", "-c", failed["reproduce"]]
+    again = subprocess.run(line, cwd=tmp_path, env={**os.environ, **here}, capture_output=True, text=True, timeout=120)
+    assert again.returncode == 1, again.stderr
+    assert failed["requirement"] in again.stdout
 
 
 def test_a_name_that_is_no_file_name_gets_one_of_its_own(ran: tuple[Lists, Any]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import stat
@@ -15,7 +16,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,20 @@ SCRATCH = "/scratch"
 MOST = 32 * 1024 * 1024
 """Bytes of a report that is kept."""
 REPORTS = "reports"
+
+SAID = {
+    "server",
+    "url",
+    "transport",
+    "env",
+    "headers",
+    "token-env",
+    "other-tokens",
+    "timeout",
+    "call-tools",
+    "profiles",
+}
+"""Settings that the command which shows a finding again repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +119,24 @@ def try_server(job: Job, cancelled: Callable[[], bool] = lambda: False) -> Tried
                 return Tried(job.key, None, str(error), "", time.monotonic() - began, asdict(Used()))
             settings = {**made, **settings, "env": {**made.get("env", {}), **settings.get("env", {})}}
         (scratch / "work" / "mcp-conform.yaml").write_text(json.dumps(settings, ensure_ascii=False), "utf-8")
-        with _Run(job, scratch) as run:
+        with _Run(replace(job, words=(*job.words, *_naming(job))), scratch) as run:
             stopped = run.play(cancelled)
             return None if stopped is None else run.result(stopped, time.monotonic() - began)
     finally:
         remove(scratch)
+
+
+def _naming(job: Job) -> list[str]:
+    """The server as words of the command line, which findings repeat: whoever reads them does not have the file.
+
+    Nothing where more must be known of it than that, or where it is a secret.
+    """
+    server, url = job.settings.get("server", ()), job.settings.get("url", "")
+    server = server if isinstance(server, str) else shlex.join(server)
+    hidden = any(value in server or value in url for value in job.secrets)
+    if job.bundle is not None or hidden or not job.settings.keys() <= SAID:
+        return []
+    return [*(["--server", server] if server else []), *(["--url", url] if url else [])]
 
 
 def environment_of(job: Job, scratch: Path) -> dict[str, str]:
