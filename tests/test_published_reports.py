@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,18 @@ def test_each_result_is_valid_and_the_summary_tells_of_it(path: Path) -> None:
             broken[verdict["severity"]].add(verdict["requirement"])
     assert [error.message for error in schema("report.json").iter_errors(report)] == []
     assert {severity: sorted(names) for severity, names in broken.items()} == row["broken"]
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_what_shows_a_finding_again_needs_nothing_but_the_command_line(path: Path) -> None:
+    result = json.loads(path.read_text("utf-8"))
+    server = next(entry["server"] for entry in LIST if entry["name"] == result["name"])
+    for run in (result["report"] or {"runs": ()})["runs"]:
+        for verdict in run["verdicts"]:
+            if line := verdict.get("reproduce"):
+                words = shlex.split(line)
+                assert words[:3] == ["mcp-conform", "--server", server]
+                assert not {"--target", "--config"} & set(words)
 
 
 def test_every_violation_was_reviewed_and_every_review_is_of_a_violation() -> None:

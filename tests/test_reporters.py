@@ -478,6 +478,21 @@ def test_where_only_warnings_fail_the_end_says_so(
     assert words in shown(capsys, replace(what, exit=1))
 
 
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Verdict.INCONCLUSIVE, "Exit status 3: no requirement was decided"),
+        (Verdict.BLOCKED, "Exit status 3: no requirement was decided"),
+        (Verdict.BROKEN, "Exit status 3: mcp-conform itself failed."),
+    ],
+)
+def test_where_nothing_was_decided_the_end_tells_that_from_a_failure_of_our_own(
+    capsys: pytest.CaptureFixture[str], verdict: Verdict, words: str
+) -> None:
+    what = report(judged("tools/undecided", verdict))
+    assert words in shown(capsys, replace(what, exit=3))
+
+
 def test_reporters_take_events_they_have_no_use_for(tmp_path: Path) -> None:
     for kind in REPORTERS:
         reporter = to_file(kind, tmp_path / f"{kind}.json", "violation")

@@ -206,6 +206,16 @@ def test_what_did_not_come_back_alone_fails_nobody_if_the_run_is_cut_short_then(
     assert len(judged.flaky) == 1
 
 
+def test_what_was_shown_each_time_but_not_often_enough_is_not_called_flaky() -> None:
+    ledger = broken_ledger()
+    ledger.settle(ledger.findings[0], (), (1, 1), shown=False)
+    judged = judge(requirement(), facts(ledger))
+    assert (judged.verdict, judged.reason) == (
+        Verdict.INCONCLUSIVE,
+        "not confirmed, in 1 of 1 try, too few: wrong (wrong)",
+    )
+
+
 def judged(name: str, severity: Severity | None = None, blocked_by: str = "") -> Judged:
     verdict = Verdict.FAILED if severity else Verdict.BLOCKED if blocked_by else Verdict.PASSED
     return Judged(requirement(id=name), Level.MUST, Basis.TEXT, verdict, severity, blocked_by, "https://example.com/")

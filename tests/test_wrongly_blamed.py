@@ -201,7 +201,7 @@ def test_what_happened_once_is_flaky_and_fails_nobody(tmp_path: Path) -> None:
     assert said.reason("jsonrpc/error-code-integer").startswith(
         "flaky, in 1 of 7 tries: an error code is not an integer"
     )
-    assert "flaky: in 1 of 7 tries" in said.printed
+    assert "flaky, in 1 of 7 tries" in said.printed
     assert '"code": "once"' in said.printed
 
 

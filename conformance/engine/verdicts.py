@@ -172,6 +172,13 @@ def _at_most(severity: Severity | None, finding: Finding) -> Finding:
     return replace(finding, ceiling=severity)
 
 
+def doubt(finding: Finding) -> str:
+    """Why a finding does not count, for people: it came back too seldom, or could not be tried often enough."""
+    shown, tries = finding.tries
+    often = f"in {shown} of {tries} {'try' if tries == 1 else 'tries'}"
+    return f"flaky, {often}" if shown < tries else f"not confirmed, {often}, too few"
+
+
 def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ...]) -> tuple[Verdict, str]:
     identifier, ledger, survey = requirement.id, facts.ledger, facts.survey
     undeclared = (
@@ -188,8 +195,7 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
     doubted = [f for f in (*ledger.findings, *ledger.flaky) if f.requirement == identifier]
     if doubted:
         flaky = doubted[0]
-        shown, tries = flaky.tries
-        return Verdict.INCONCLUSIVE, f"flaky, in {shown} of {tries} tries: {flaky.message} ({flaky.actual})"
+        return Verdict.INCONCLUSIVE, f"{doubt(flaky)}: {flaky.message} ({flaky.actual})"
     if identifier in ledger.tested:
         return Verdict.PASSED, ""
     if identifier in ledger.blocked:

@@ -18,7 +18,9 @@ def meaning(report: Report) -> str:
         return "the run was interrupted, so nothing is proven"
     if report.problems:
         return "not every server could be tested"
-    return "mcp-conform itself failed, or nothing was tested"
+    if any(judged.verdict is Verdict.BROKEN for run in report.runs for judged in run.verdicts):
+        return "mcp-conform itself failed"
+    return "no requirement was decided: inconclusive, blocked or not applicable is all that came out"
 
 
 def _broken(report: Report) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from conformance.engine.verdicts import doubt
 from conformance.model import Extent, Finding, Frame, Judged, Report, Severity, Target
 from conformance.reporters.addresses import page
 from conformance.target.process import BETWEEN, SAID, command_line
@@ -87,9 +88,9 @@ def standing(finding: Finding) -> str:
     """What putting it to the test again has shown."""
     if finding.confirmed is None:
         return "not tested again"
-    shown, tries = finding.tries
     if not finding.confirmed:
-        return f"flaky: in {shown} of {tries} tries"
+        return doubt(finding)
+    shown, tries = finding.tries
     if finding.after:
         cases = "other case" if len(finding.after) == 1 else f"{len(finding.after)} other cases"
         return f"confirmed on fresh servers in {shown} of {tries} tries, with the {cases} of the same session"
