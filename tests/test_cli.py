@@ -30,6 +30,13 @@ def test_without_a_target_usage_is_shown() -> None:
     [
         (["--server", 'a "b'], "cannot be split into words"),
         (["--url", "ftp://x"], "'ftp://x' is not an http or https URL"),
+        (["--url", "http://127.0.0.1:70000/mcp"], "'http://127.0.0.1:70000/mcp' has no valid port"),
+        (["--url", "http://127.0.0.1:0/mcp"], "has no valid port"),
+        (["--url", "http://[::1/mcp"], "'http://[::1/mcp' has no valid host"),
+        (["--url", "http://a..b/mcp"], "has no valid host"),
+        (["--url", "http://a b/mcp"], "has a character in it that is blank"),
+        (["--url", "http:///mcp"], "names no host"),
+        (["--url", "http://me:t0ps3cret@[::1/"], "'http://me:***password***@[::1/' has no valid host"),
         (["--url", "http://127.0.0.1:{port}/"], "only together with a server to start"),
         (["--server", "x", "--header", "A: b"], "only a server at a --url gets headers"),
         (["--server", "x", "--env", "A"], "'A' is not of the form NAME=VALUE"),

@@ -268,6 +268,8 @@ def test_servers_of_a_project_are_started_in_the_project(tmp_path: Path) -> None
         ({"command": "python", "args": ["${REFERENCE_UNSET}"]}, "environment variable REFERENCE_UNSET is not set"),
         ({"command": "python", "env": {"A": "${command:pick}"}}, "the variable ${command:pick} is not known here"),
         ({"url": "ftp://127.0.0.1/mcp"}, "'ftp://127.0.0.1/mcp' is not an http or https URL"),
+        ({"url": "http://[::1/mcp"}, "'http://[::1/mcp' has no valid host"),
+        ({"url": "http://127.0.0.1:99999/mcp"}, "'http://127.0.0.1:99999/mcp' has no valid port"),
         ({"type": "ws", "url": "http://127.0.0.1/mcp"}, "'http://127.0.0.1/mcp' is not a ws or wss URL"),
         ({"type": "sse", "url": "ws://127.0.0.1:1/sse"}, "'ws://127.0.0.1:1/sse' is not an http or https URL"),
     ],

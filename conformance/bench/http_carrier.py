@@ -21,7 +21,7 @@ from conformance.bench.answers import number_in
 from conformance.bench.carriers import TransportCarrier
 from conformance.bench.operations import Operation
 from conformance.session.session import Session
-from conformance.target.listening import is_loopback
+from conformance.target.urls import is_loopback
 from conformance.transports import Arrival, Transport
 from conformance.transports.at_url import AtUrl
 from conformance.transports.event_stream import EventStream

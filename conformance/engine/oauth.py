@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from conformance.checks.probes.metadata import OPENID, SERVER, is_url, of, resource_metadata, scopes
 from conformance.model import OTHER_TOKENS, Client, Json, Limits, elements, members
 from conformance.session.challenges import of_tokens
-from conformance.target.listening import is_loopback
+from conformance.target.urls import is_loopback
 from conformance.transports import StartError
 from conformance.transports.redirects import MAX_SHOWN
 from conformance.transports.web import Page, Web

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from conformance.model import Json, members
-from conformance.target.listening import is_loopback
+from conformance.target.urls import is_loopback
 
 LARGEST = 512 * 1024 * 1024
 """Bytes of a bundle, and of what is in it."""

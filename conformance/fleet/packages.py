@@ -11,6 +11,7 @@ from conformance.fleet.bundles import Bundle, why_not_fetched
 from conformance.fleet.entries import hidden, literal
 from conformance.fleet.inputs import PORT, Impossible, Values, is_port, named_in, pairs_of, words_of
 from conformance.model import Json, elements, members
+from conformance.target.urls import flaw
 
 RUNTIMES: Mapping[str, tuple[str, ...]] = {
     "npm": ("npx", "bunx"),
@@ -97,8 +98,9 @@ def of_remote(remote: Mapping[str, Json], values: Values) -> Made:
     if kind not in TRANSPORTS:
         raise Impossible(f"the transport {str(kind)!r} is not known")
     url = values.filled(str(remote.get("url") or ""), members(remote.get("variables")))
-    if not url.startswith(("http://", "https://")) or named_in(url):
+    if named_in(url):
         raise Impossible(f"{url!r} is not an http or https URL")
+    _check(url)
     settings: dict[str, Json] = {"url": url}
     settings |= {"transport": TRANSPORTS[kind]} if TRANSPORTS[kind] else {}
     return _made(settings, {"headers": pairs_of(elements(remote.get("headers")), values)}, values)
@@ -141,9 +143,16 @@ def _url(package: Mapping[str, Json], transport: Mapping[str, Json], values: Val
                 if name:
                     inputs.setdefault(str(name), item)
     url = values.filled(url, {name: inputs.get(name, {"isRequired": True}) for name in named_in(url)})
+    _check(url)
+    return url
+
+
+def _check(url: str) -> None:
+    """Raises Impossible."""
     if not url.startswith(("http://", "https://")):
         raise Impossible(f"{url!r} is not an http or https URL")
-    return url
+    if wrong := flaw(url.replace(PORT, "1")):
+        raise Impossible(f"{url!r} {wrong}")
 
 
 # -- what is written on the command line, for each kind

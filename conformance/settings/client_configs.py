@@ -19,6 +19,7 @@ from conformance.model import Json, Target
 from conformance.revisions import HTTP, HTTP_SSE, SCHEMES, STDIO, WEBSOCKET
 from conformance.target.process import why_not_runnable
 from conformance.target.secrets import confidential, taken_openly
+from conformance.target.urls import flaw
 
 SECTIONS = ("mcpServers", "servers")
 """Where the clients keep their servers."""
@@ -130,7 +131,8 @@ class _Reading:
             return ConfiguredServer(name, target, why_not_runnable(target))
         if target.url.partition("://")[0] not in SCHEMES[kind]:
             return ConfiguredServer(name, target, f"{target.url!r} is not {WANTED[kind]} URL")
-        return ConfiguredServer(name, target)
+        wrong = flaw(target.url)
+        return ConfiguredServer(name, target, f"{target.url!r} {wrong}" if wrong else "")
 
     # -- inside
 

@@ -32,6 +32,7 @@ from conformance.target.credentials import looks_secret
 from conformance.target.mask import Mask
 from conformance.target.process import StartError, parse_command
 from conformance.target.secrets import confidential, in_settings
+from conformance.target.urls import flaw
 
 if TYPE_CHECKING:
     from conformance.engine.baseline import Baseline
@@ -184,6 +185,8 @@ def _target(said: Words, file: TargetFile) -> Target:
     if url and not url.startswith(ANY_SCHEME):
         told = f"{where_url}: {_told(Target(url=url), repr(url))} is not an http or https URL"
         raise UsageError(told if ":/" in url else f"{told}; does it begin with http:// or https://?")
+    if wrong := flaw(url.replace("{port}", "1")) if url else "":
+        raise UsageError(f"{where_url}: {_told(Target(url=url), repr(url))} {wrong}")
     if via and (urlsplit(url).scheme if url else "") not in (SCHEMES[via] or ("",)):
         needed = f"a {where_url} that begins with {' or '.join(f'{scheme}://' for scheme in SCHEMES[via])}"
         raise UsageError(f"{where_via}: {via} needs {needed if SCHEMES[via] else 'a command, and no URL'}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import random
 import re
 import socket
@@ -13,12 +12,10 @@ from urllib.parse import urlsplit
 
 from conformance.model import Limits, Target
 from conformance.target.process import ServerProcess, StartError, left_behind
+from conformance.target.urls import address, flaw, is_loopback
 
 PORTS = range(20_000, 32_000)
 """Below the ports that systems give to outgoing connections, so that none of those takes a chosen port meanwhile."""
-
-SCHEMES = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-"""The schemes of URLs, and their ports."""
 
 TRIES = 3
 """Ports that are tried, should somebody else take the chosen one meanwhile."""
@@ -158,14 +155,6 @@ class RunningServer:
             self.left = left_behind(orphans) if how == "terminated" else ""
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, which no proxy leads to."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
 def reach(url: str) -> None:
     """Check that somebody listens at `url`, or at the proxy that the environment names for it. Raises StartError."""
     host, port = _address(url)
@@ -202,14 +191,9 @@ def _proxy(url: str, host: str) -> str:
 
 
 def _address(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES or not parts.hostname:
-        raise StartError(f"{url!r} is not an http or https URL")
-    try:
-        port = parts.port
-    except ValueError:
-        raise StartError(f"{url!r} has no valid port") from None
-    return parts.hostname, port or SCHEMES[parts.scheme]
+    if wrong := flaw(url):
+        raise StartError(f"{url!r} {wrong}")
+    return address(url)
 
 
 def _silence(url: str) -> str:

@@ -60,6 +60,7 @@ _SCHEME = re.compile(
 )
 _ASSIGNED = re.compile(r"-*([\w.-]+)=(.*)", re.DOTALL)
 _HEADER = re.compile(r"([\w-]+):\s*(\S.*)", re.DOTALL)
+_NO_HOST = re.compile(r"[^\x00-\x7f]|[\[\]]")
 _PIECES = re.compile(r"[,;\n]\s*")
 _OF_THE_PROTOCOL = re.compile(r"(Accept(-\w+)?|Content-Type|MCP-Protocol-Version|Connection|Cache-Control)\Z", re.I)
 """Headers whose values are words of HTTP and MCP, which a report is full of."""
@@ -170,7 +171,9 @@ def _in_url(url: str) -> dict[str, str]:
         parts = urlsplit(url)
         user, password = parts.username or "", parts.password or ""
     except ValueError:
-        return {}
+        # A host that is none; what stands before and after it is read all the same.
+        parts = urlsplit(_NO_HOST.sub("_", url))
+        user, password = parts.username or "", parts.password or ""
     found: dict[str, str] = {}
     told = [("password", password)] if password else []
     if user and not password and parts.scheme.startswith("http"):

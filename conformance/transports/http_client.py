@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from conformance.model import Limits
-from conformance.target.listening import is_loopback
+from conformance.target.urls import is_loopback
 from conformance.transports import StartError
 
 if TYPE_CHECKING:

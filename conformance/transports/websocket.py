@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from conformance.budget import MOST_BYTES, kept
 from conformance.model import Limits
 from conformance.revisions import WEBSOCKET
-from conformance.target.listening import RunningServer, is_loopback, reach
+from conformance.target.listening import RunningServer, reach
+from conformance.target.urls import is_loopback
 from conformance.transports import OURS, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.http_client import check_headers, shut

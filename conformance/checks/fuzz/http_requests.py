@@ -36,7 +36,7 @@ from conformance.checks.fuzz.requests import ID
 from conformance.checks.probes import Bench
 from conformance.model import Frame, Json, Severity
 from conformance.session.messages import Unavailable, encode
-from conformance.target.listening import is_loopback
+from conformance.target.urls import is_loopback
 from conformance.transports.written_requests import LEFT_OUT, USUAL
 
 ONCE = "jsonrpc/every-request-answered-once"

@@ -14,7 +14,7 @@ from conformance.model import Frame, Json, Severity, members
 from conformance.session.exchanges import is_stream
 from conformance.session.messages import Call, id_key, is_id
 from conformance.session.session import Session
-from conformance.target.listening import is_loopback
+from conformance.target.urls import is_loopback
 from conformance.transports import OURS
 
 DELIVERS = "transport-http/sse-delivers-response"

@@ -12,7 +12,7 @@ from conformance.checks.probes.metadata import endpoints, of, server_metadata
 from conformance.checks.probes.visits import told
 from conformance.model import Json, elements, members
 from conformance.session.messages import Unavailable
-from conformance.target.listening import is_loopback
+from conformance.target.urls import is_loopback
 from conformance.transports.web import Page, Web
 
 ABSENT = (404, 410)

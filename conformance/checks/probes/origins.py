@@ -10,7 +10,7 @@ from conformance.model import Frame, Json
 from conformance.session.exchanges import STREAM, exchange, head_of, is_stream
 from conformance.session.messages import Call
 from conformance.session.session import Session
-from conformance.target.listening import is_loopback
+from conformance.target.urls import is_loopback
 
 FOREIGN = "http://mcp-conform.invalid"
 TRICKS = {

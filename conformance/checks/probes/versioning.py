@@ -57,7 +57,8 @@ def negotiation(bench: Bench) -> Iterator[Observation]:
 def initialize(bench: Bench) -> Iterator[Observation]:
     """A handshake-era initialize on a fresh process: a server of both eras answers it, a modern-only one refuses.
 
-    It gathers all text that comes, since over HTTP the refusal may be none of JSON-RPC, and compares versions.
+    It gathers all text that comes, since over HTTP the refusal may be none of JSON-RPC, and compares versions. Where
+    the version has a handshake, it goes on as that era does: with `ping`, which this revision does not have.
     """
     session = bench.session
     params = {"protocolVersion": HANDSHAKE[-1].date, "capabilities": {}, "clientInfo": client_info()}
@@ -66,4 +67,17 @@ def initialize(bench: Bench) -> Iterator[Observation]:
     session.wait(call)
     said = " ".join(f.data.decode("utf-8", "replace") for f in session.since(0) if f.origin == "target")
     version = call.result.get("protocolVersion") if isinstance(call.result, dict) else None
-    yield Observation({"text": said, "version-has-initialize": str(version) < STATELESS[0].date}, call)
+    has_initialize = str(version) < STATELESS[0].date
+    values: dict[str, Json] = {"text": said, "version-has-initialize": has_initialize, "ping": "unasked"}
+    proof, actual = call.proof, ""
+    if isinstance(version, str) and has_initialize:
+        headers = {"MCP-Protocol-Version": version}
+        if call.head is not None and (identifier := call.head.headers.get("mcp-session-id")):
+            headers["Mcp-Session-Id"] = identifier
+        session.notify("notifications/initialized", illegal=True, headers=headers)
+        ping = session.send("ping", bare=True, illegal=True, headers=headers)
+        session.wait(ping)
+        values["ping"] = "silence" if ping.response is None else "result" if ping.error is None else "error"
+        proof = (*proof, *ping.proof)
+        actual = ping.answers[0].data.decode("utf-8", "replace") if ping.error is not None else ""
+    yield Observation(values, call, proof, actual)

@@ -57,6 +57,12 @@ def _oldest(server: Server, requested: str) -> str:
     return requested if requested in served else served[0]
 
 
+def _era_forgotten(call: Call, proceed: Proceed) -> Message | None:
+    if call.method not in ("initialize", "server/discover"):
+        correct.check_meta(call)
+    return proceed(call)
+
+
 def _any_version(call: Call) -> None:
     if isinstance(call.meta.get(VERSION), str):
         call.meta[VERSION] = STATELESS[0]
@@ -217,6 +223,20 @@ FAULTS = (
         "discovery/discover-lists-version-used versioning/advertised-versions-served discovery/discover-result-shape",
         "supportedVersions is empty",
         on_result(("server/discover",), lambda result, call: result.update(supportedVersions=[])),
+        since="2026-07-28",
+    ),
+    Fault(
+        "initialize-without-handshake",
+        "versioning/dual-era-serves-handshake",
+        "initialize is answered by the version that has no initialize",
+        setting("negotiate", lambda server, requested: STATELESS[-1]),
+        since="2026-07-28",
+    ),
+    Fault(
+        "era-forgotten",
+        "versioning/dual-era-serves-handshake",
+        "after initialize, requests are refused that are not as the stateless era has them",
+        around(_era_forgotten),
         since="2026-07-28",
     ),
     Fault(
