@@ -30,6 +30,13 @@ def test_without_a_target_usage_is_shown() -> None:
     [
         (["--server", 'a "b'], "cannot be split into words"),
         (["--url", "ftp://x"], "'ftp://x' is not an http or https URL"),
+        (["--server", "x", "--start-timeout", "inf"], "inf is not a number up to 1000000"),
+        (["--server", "x", "--timeout", "nan"], "nan is not a number up to 1000000"),
+        (["--server", "x", "--time-limit", "1e12"], "1e12 is not a number up to 1000000"),
+        (["--server", "x", "--fuzz-time", "nan"], "nan is not a number up to 1000000"),
+        (["bench", "--server", "x", "--rate", "nan"], "nan is not a number up to 1000000"),
+        (["bench", "--server", "x", "--duration", "inf"], "inf is not a number up to 1000000"),
+        (["fleet", "x", "--out", "y", "--time", "inf"], "inf is not a number up to 1000000"),
         (["--url", "http://127.0.0.1:70000/mcp"], "'http://127.0.0.1:70000/mcp' has no valid port"),
         (["--url", "http://127.0.0.1:0/mcp"], "has no valid port"),
         (["--url", "http://[::1/mcp"], "'http://[::1/mcp' has no valid host"),

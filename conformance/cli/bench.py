@@ -21,6 +21,7 @@ from conformance.cli.options import (
     TOKEN_ENV,
     TRANSPORT,
     VERBOSE,
+    Number,
     Sectioned,
     call_tools,
     file_option,
@@ -81,7 +82,7 @@ MEASURED = "What is measured"
 @option(
     MEASURED,
     "--rate",
-    type=click.FloatRange(min=0.1),
+    type=Number(0.1),
     metavar="NUMBER",
     help="At most so many requests a second.  [default: 20 at a --url that is not started here, else no limit]",
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cli.options import FUZZ, ONLY, PROFILE, QUICK, REVISION, Option, call_tools, option
+from conformance.cli.options import FUZZ, ONLY, PROFILE, QUICK, REVISION, Number, Option, call_tools, option
 from conformance.cli.wrong_use import wrong
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def fleet() -> None:
     BOUNDS,
     "--time",
     "seconds",
-    type=click.FloatRange(min=1),
+    type=Number(1),
     default=900,
     show_default=True,
     metavar="SECONDS",

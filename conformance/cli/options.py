@@ -10,6 +10,9 @@ import click
 
 from conformance.cli.wrong_use import wrong
 
+MOST = 1_000_000
+"""The largest number that an option takes, in seconds eleven days."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 TARGET, CHOICE, CARE, REPORTS = "The server", "What is tested", "Tools and timeouts", "Reports and exit status"
@@ -65,6 +68,20 @@ class Sections(click.Group):
         return list(self.commands)
 
 
+class Number(click.FloatRange):
+    """A number from `least` up to what clocks and counters can take."""
+
+    def __init__(self, least: float) -> None:
+        super().__init__(min=least)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """What is given, unless it is too large, or nan, which passes for being in every range."""
+        number = super().convert(value, param, ctx)
+        if not number <= MOST:
+            self.fail(f"{value} is not a number up to {MOST}.", param, ctx)
+        return number
+
+
 def option(section: str, *names: str, **how: Any) -> Callable[[F], F]:
     """An option in a section of the help; the rest is click's."""
     return click.option(*names, cls=Option, section=section, **how)
@@ -77,7 +94,7 @@ def file_option(section: str, name: str, text: str, metavar: str = "FILE") -> Ca
 
 def seconds(section: str, name: str, text: str) -> Callable[[F], F]:
     """One that takes a time."""
-    return option(section, name, type=click.FloatRange(min=0.1), metavar="SECONDS", help=text)
+    return option(section, name, type=Number(0.1), metavar="SECONDS", help=text)
 
 
 def call_tools(section: str) -> Callable[[F], F]:
