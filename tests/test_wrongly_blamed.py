@@ -253,11 +253,35 @@ def test_a_death_among_generated_frames_that_no_frame_shows_again_is_flaky(tmp_p
     assert said.reason("jsonrpc/parse-error-code").startswith("flaky, in 1 of 6 tries: of ")
 
 
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [
+        ("dies 20", "the server ends while it is sent nothing but harmless requests"),
+        ("dies 200", "the server ends while it is sent nothing but harmless requests"),
+        ("is-silent 20", "the server falls silent while it is sent nothing but harmless requests"),
+    ],
+)
+def test_where_a_server_gives_up_whatever_it_is_sent_no_message_is_to_blame(
+    does: str, words: str, tmp_path: Path
+) -> None:
+    said = run(tmp_path, "tired-out", "--revision", "2025-11-25", "--timeout", "2", words=does)
+    assert (said.status, said.severities) == (1, {ONCE: "violation"}), said.printed
+    (found,) = said.findings(ONCE)
+    assert (found["message"], found["confirmed"]) == (words, True)
+    assert "flaky" not in said.printed.lower()
+
+
+def test_what_kills_a_server_that_goes_on_otherwise_is_to_blame(tmp_path: Path) -> None:
+    said = run(tmp_path, "limited", "--only", "fuzz/conversation", "--revision", "2025-11-25", words="dies")
+    assert said.severities, said.printed
+    assert "harmless" not in said.printed
+
+
 # -- what is large
 
 
 def test_a_text_of_more_than_a_megabyte_hinders_nothing(tmp_path: Path) -> None:
-    generated = ("--only", "fuzz/conversation", "--only", "fuzz/unknown-methods", "--fuzz", "150")
+    generated = ("--only", "fuzz/conversation", "--only", "fuzz/unknown-methods", "--fuzz", "150", "--fuzz-time", "60")
     said = run(tmp_path, "large-text", "--revision", "2025-11-25", *generated)
     assert (said.status, said.grave) == (0, {}), said.printed
     (ran,) = said.report["runs"]

@@ -18,8 +18,9 @@ from conformance.bench.operations import TOO_SLOW, Operation, Trial, tried
 from conformance.bench.plan import Plan
 from conformance.checks.invariants import load_invariants
 from conformance.checks.ledger import Ledger
+from conformance.engine.candidates import attempts
 from conformance.engine.connections import Connections
-from conformance.engine.detection import Attempt, attempts, discard, refuses_posts, untestable
+from conformance.engine.detection import Attempt, discard, refuses_posts, untestable
 from conformance.engine.stage import Stage
 from conformance.model import Target
 from conformance.revisions import HTTP_SSE, Revision

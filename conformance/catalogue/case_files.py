@@ -135,6 +135,7 @@ class _File:
             lane=entry.get("lane", ""),
             waits=entry.get("waits", 0),
             opens=entry.get("opens", 0),
+            control=entry.get("control", False),
             undecided=entry.get("undecided", {}),
             steps=steps if each is None else (_together(steps, each=each),),
         )

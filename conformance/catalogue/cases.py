@@ -173,6 +173,7 @@ class Case:
     lane: str = ""
     waits: int = 0
     opens: int = 0
+    control: bool = False
     undecided: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
 

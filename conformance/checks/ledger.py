@@ -73,6 +73,8 @@ class Ledger:
         """The methods that were answered with a result at least once."""
         self.unknown: set[str] = set()
         """The methods that were refused as unknown at least once."""
+        self.ends: set[str] = set()
+        """Why servers ended, by themselves or in the end."""
         self.sessions: list[list[str]] = []
         """The cases that were played in each session of the unit, one session after another."""
 
@@ -198,6 +200,19 @@ class Ledger:
         """A finding that did not show itself twice: it fails nobody."""
         if not self.sealed:
             self.flaky.append(finding)
+
+    def give_way(self, told: Callable[[Finding], bool], why: str) -> None:
+        """Forget the findings that are `told` by another one: what was put to the test by nothing else is blocked."""
+        if self.sealed:
+            return
+        for finding in [finding for finding in (*self.findings, *self.flaky) if told(finding)]:
+            (self.findings if finding in self.findings else self.flaky).remove(finding)
+            cases = self.tested.get(finding.requirement, Counter())
+            cases.pop(finding.case, None)
+            if not cases:
+                self.tested.pop(finding.requirement, None)
+            if finding.requirement != why:
+                self.blocked.setdefault(finding.requirement, why)
 
     def history(self, case: str) -> tuple[str, ...]:
         """The cases that were played in the session of `case`, up to it; if it was played in none, all of the last."""

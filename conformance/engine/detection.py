@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future, wait
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from conformance.catalogue.patterns import shorten
 from conformance.checks.ledger import Ledger
 from conformance.engine.stage import OPENING, Stage
 from conformance.model import Finding, Limits, Severity
-from conformance.revisions import ALL, BY_DATE, HANDSHAKE, NEWEST, Revision, named_version, standing
+from conformance.revisions import BY_DATE, Revision, named_version, standing
 from conformance.session.messages import parse
 from conformance.session.session import Call, NotSpoken
 from conformance.target.process import SAID, ending
@@ -240,129 +239,6 @@ def _reads_content_length(stage: Stage) -> bool:
     session.listen(FRAMING)
     heard = b"\n".join(frame.data for frame in session.since(start) if frame.origin == "target")
     return b"content-length:" in heard.lower()
-
-
-def usual(transport: str) -> tuple[str, ...]:
-    """What is tested where the user chooses no revision: the newest ones, and the one that defines the transport."""
-    defining = [r.date for r in HANDSHAKE if transport in r.transports]
-    newest = max(r.date for r in HANDSHAKE)
-    return (NEWEST, *defining) if defining and newest not in defining else ()
-
-
-def attempts(
-    wanted: tuple[str, ...], transport: str, begin: Begin, limits: Limits, pool: Executor
-) -> Iterator[Attempt]:
-    """One attempt for each candidate, as they end; those that are spoken and not `wanted` are among them.
-
-    `wanted` is as in Options. A server that is silent to both eras is not asked again.
-    """
-    candidates = [r for r in BY_DATE.values() if r.carried_by(transport)]
-    if wanted and not {NEWEST, ALL} & set(wanted):
-        candidates = [r for r in candidates if r.date in wanted]
-        yield from _first_then_rest(candidates, begin, limits, pool)
-        return
-    newest = max((r for r in HANDSHAKE if r.carried_by(transport)), key=lambda r: r.date)
-    opening = pool.submit(attempt, newest, begin, limits)
-    # Two eras are waited for at the same time, if the first is.
-    done, _ = wait([opening], timeout=PATIENCE)
-    stateless = [r for r in candidates if r.era == "stateless"]
-    ahead = {} if done else {r.date: pool.submit(attempt, r, begin, limits) for r in stateless}
-    first = opening.result()
-    if first.fatal:
-        for job in ahead.values():
-            discard(job.result())
-        yield first
-        return
-    other_limits = limits
-    if not first.silent:
-        other_limits = replace(limits, start=min(limits.start, PATIENCE + 3 * first.seconds))
-    if NEWEST in wanted and ALL not in wanted:
-        asked: list[str] = []
-        for found in _newest(first, stateless, begin, (other_limits, limits), ahead):
-            asked.append(found.revision.date)
-            yield found
-        named = [r for r in candidates if r.date in wanted and r.date not in asked]
-        yield from _first_then_rest(named, begin, limits, pool)
-        return
-    older = [r for r in candidates if r.era == "handshake" and r is not newest]
-    jobs = list(ahead.values()) or [pool.submit(attempt, r, begin, other_limits) for r in stateless]
-    if first.silent:
-        others = [job.result() for job in jobs]
-        first = _once_more(first, others, begin, limits)
-        yield first
-        yield from others
-        jobs = []
-    else:
-        yield first
-    if ALL in wanted:
-        rest = older
-    elif first.offered in BY_DATE:
-        rest = [r for r in older if r.date == first.offered]
-    else:
-        rest = [] if first.spoken else older
-    yield from (job.result() for job in jobs)
-    more = [pool.submit(attempt, r, begin, limits) for r in rest if not first.silent]
-    ended = sorted((job.result() for job in more), key=lambda tried: tried.revision.date)
-    spoken = [tried for tried in ended if tried.spoken]
-    for tried in ended:
-        if ALL not in wanted and tried in spoken[:-1]:
-            discard(tried)
-        else:
-            yield tried
-
-
-def _once_more(silent: Attempt, others: Iterable[Attempt], begin: Begin, limits: Limits) -> Attempt:
-    """The handshake once more, if the server has answered meanwhile: the first start of a package may take long."""
-    answered = [tried for tried in others if not tried.silent]
-    if not answered:
-        return silent
-    again = attempt(silent.revision, begin, replace(limits, start=min(limits.start, PATIENCE)))
-    if again.silent:
-        discard(again)
-        return silent
-    discard(silent)
-    return again
-
-
-def _first_then_rest(candidates: Iterable[Revision], begin: Begin, limits: Limits, pool: Executor) -> Iterator[Attempt]:
-    candidates = list(candidates)
-    if not candidates:
-        return
-    first = attempt(candidates[-1], begin, limits)
-    yield first
-    if first.fatal:
-        return
-    rest = candidates[:-1]
-    if not first.spoken and first.offered in BY_DATE and BY_DATE[first.offered] not in rest:
-        rest.append(BY_DATE[first.offered])  # is at least its own offer echoed?
-    for job in [pool.submit(attempt, r, begin, limits) for r in rest]:
-        yield job.result()
-
-
-def _newest(
-    first: Attempt,
-    stateless: Iterable[Revision],
-    begin: Begin,
-    limits: tuple[Limits, Limits],
-    ahead: Mapping[str, Future[Attempt]],
-) -> Iterator[Attempt]:
-    """The newest revision spoken, or why there is none; `ahead` are attempts that have begun already."""
-    for revision in stateless:
-        modern = ahead[revision.date].result() if revision.date in ahead else attempt(revision, begin, limits[0])
-        if modern.spoken:
-            discard(first)
-            yield modern
-            return
-        if first.silent:
-            first = _once_more(first, (modern,), begin, limits[1])
-        if first.spoken:
-            discard(modern)
-            yield first
-            return
-        yield modern
-    yield first
-    if first.offered in BY_DATE:
-        yield attempt(BY_DATE[first.offered], begin, limits[1])
 
 
 def discard(failed: Attempt, begin: Begin | None = None) -> Ledger:

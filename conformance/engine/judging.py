@@ -12,6 +12,7 @@ from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import UNANSWERED, life, shown, unanswered
 from conformance.model import Finding, Frame, Json, Silence
 from conformance.revisions import holds
+from conformance.session.patience import NEXT_UNANSWERED
 from conformance.session.session import Call, Session, encode
 
 
@@ -177,7 +178,8 @@ class Judge:
             sentence,
             expected=self.values.told(row.expected)
             or ("another answer" if good is ABSENT else render(good, self.values)),
-            actual=self.values.told(row.actual) or self._shown(said, response),
+            actual=self.values.told(row.actual)
+            or (self._why_dead() if row.when.alive is False else self._shown(said, response)),
             frames=said.proof or proof or (call.proof if call is not None else self._frames(said.start)),
             ceiling=row.severity or expectation.severity,
         )
@@ -260,7 +262,7 @@ class Judge:
         return self.session.ended.reason if self.session.ended else "the session is closed"
 
     def _why_dead(self) -> str:
-        return self._why_over() if self.session.ended else "the next request is not answered"
+        return self._why_over() if self.session.ended else NEXT_UNANSWERED
 
     def _shown(self, said: Said, response: Json) -> str:
         if said.actual:

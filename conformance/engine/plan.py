@@ -39,8 +39,9 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
     """
     groups: dict[tuple[str, str], list[Case]] = {("", "{}"): []}
     lone: list[tuple[Case, ...]] = []
+    cases = list(cases)
     for case in cases:
-        if not concerns(case, state):
+        if not concerns(case, state) or (case.control and len(cases) > 1):
             continue
         if not claimed(case, state):
             lacking = " and ".join(" or ".join(alternatives) for alternatives in case.requires)

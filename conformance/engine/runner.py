@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -18,11 +18,13 @@ from conformance.checks.ledger import Ledger
 from conformance.checks.profiles import rules as profiles
 from conformance.checks.registry import cases, probes
 from conformance.engine import events
+from conformance.engine.candidates import attempts, usual
 from conformance.engine.chosen import chosen
 from conformance.engine.conclusion import Conclusion
 from conformance.engine.confirmation import Confirmation
 from conformance.engine.connections import Connections
-from conformance.engine.detection import Attempt, attempts, discard, judge_offers, refuses_posts, untestable, usual
+from conformance.engine.detection import Attempt, discard, judge_offers, refuses_posts, untestable
+from conformance.engine.frailty import controls
 from conformance.engine.independence import mixes_clients
 from conformance.engine.options import JOBS, Options
 from conformance.engine.own import Own
@@ -375,7 +377,7 @@ class Runner:
     def _work(self, pool: ThreadPoolExecutor, todo: Iterable[Callable[[], object]]) -> Iterator[events.Event]:
         jobs = [pool.submit(job) for job in todo]
         for job in jobs:
-            job.add_done_callback(self._ended)
+            job.add_done_callback(lambda _: self._events.put(None))
         ended = 0
         while ended < len(jobs):
             event = self._events.get()
@@ -388,9 +390,6 @@ class Runner:
         for job in jobs:
             job.result()
 
-    def _ended(self, _job: Future[object]) -> None:
-        self._events.put(None)
-
     # -- confirm
 
     def _confirm(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
@@ -400,6 +399,7 @@ class Runner:
         """
         again = self._confirmation
         self._connections.be_patient()
+        yield from self._work(pool, controls(self._workshop, self.cases, self._states, self.selection.requirements))
         while todo := [job for state in self._states for job in again.jobs(state)]:
             yield events.Confirming(len(todo))
             self._connections.expect(max(0, len(todo) - self._ahead))

@@ -15,6 +15,7 @@ from conformance.engine.counting import Counting
 from conformance.engine.noticing import Methods, Signs
 from conformance.model import Finding
 from conformance.session.session import Observer, Session
+from conformance.transports import AND_GONE
 from conformance.transports.web import Web
 
 OPENING, SURVEY, CLOSING = "session/opening", "session/survey", "session/closing"
@@ -107,6 +108,9 @@ class Stage:
     def _part(self) -> None:
         """Let go of the session, which may have heard much: as part of a cycle it would stay for long."""
         self._counting.finish()
+        ended = self.session.ended
+        if ended is not None and not (ended.lost or ended.refused):
+            self.ledger.ends.add(ended.reason.removesuffix(AND_GONE))
         for web in self._webs:
             web.close()
         self._connections.forget(self.session)

@@ -15,8 +15,9 @@ from conformance.catalogue.requirements import applies, load
 from conformance.checks.invariants import load_invariants
 from conformance.checks.invariants.wire import SuiteError
 from conformance.checks.ledger import Ledger
+from conformance.engine.candidates import attempts
 from conformance.engine.connections import Connections
-from conformance.engine.detection import Attempt, attempts, discard, untestable
+from conformance.engine.detection import Attempt, discard, untestable
 from conformance.engine.stage import SURVEY, Stage
 from conformance.engine.units import Workshop
 from conformance.engine.verdicts import Facts, judge, outcome

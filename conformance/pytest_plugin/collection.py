@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.checks.registry import judged_by_invariants
-from conformance.engine.detection import usual
+from conformance.engine.candidates import usual
 from conformance.engine.runner import Runner
 from conformance.model import Level, Requirement, UsageError
 from conformance.pytest_plugin.ids import ROOT, chosen, meant, missing

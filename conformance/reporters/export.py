@@ -134,6 +134,7 @@ def _case(case: Case) -> Json:
         "lane": case.lane or None,
         "waits": case.waits,
         "opens": case.opens,
+        "control": case.control,
         "requirements": list(case.requirements),
         "probes": list(dict.fromkeys(step.probe for step in steps if step.kind == "probe")),
         "picks": sorted({kind for step in case.steps for kind in _picks(step)}),

@@ -10,6 +10,10 @@ from conformance.model import Json
 from conformance.session.features import Features
 from conformance.session.messages import MAY_TAKE_LONG, Call, Unavailable
 
+NO_ANSWER = "no answer within"
+NEXT_UNANSWERED = "the next request is not answered"
+"""Words by which findings say that a server is silent."""
+
 GENEROUS = 20
 """A request is waited for that many times as long as the slowest answer so far took, once its kind went unanswered."""
 SLACK = 2.0

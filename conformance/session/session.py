@@ -13,7 +13,7 @@ from conformance.session.answers import Answers
 from conformance.session.delays import Delays
 from conformance.session.era import Era
 from conformance.session.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
-from conformance.session.patience import GRACE, Patience
+from conformance.session.patience import GRACE, NO_ANSWER, Patience
 from conformance.session.reading import HUGE, read
 from conformance.session.requests import Requests, may_answer
 from conformance.session.trace import Trace
@@ -226,7 +226,7 @@ class Session:
                 self._take(self._receive(left if due is None else min(left, due)))
                 continue
             for call in waiting:
-                self.requests.end(call, self.ended, f"no answer within {limit:.3g} s")
+                self.requests.end(call, self.ended, f"{NO_ANSWER} {limit:.3g} s")
             break
         now, full = time.monotonic(), self.limits.answer
         if self.opened:  # else it may be the start of the target that takes long

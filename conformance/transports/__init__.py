@@ -43,6 +43,10 @@ class Arrival(NamedTuple):
     fields: Mapping[str, str] = MappingProxyType({})
 
 
+AND_GONE = ", and now it refuses connections"
+"""What is said of a server that broke off an exchange, and is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """Nothing more will come: on stdout (`exchange` is None), or for one HTTP exchange.

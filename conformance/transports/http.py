@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conformance.budget import BYTES, MOST_BYTES, kept
 from conformance.model import Limits
 from conformance.target.listening import RunningServer, reach
-from conformance.transports import OURS, Arrival, Ended, Ending
+from conformance.transports import AND_GONE, OURS, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
@@ -263,7 +263,7 @@ class HttpTransport(AtUrl):
             self._broke_off = reason
             return Over(reason)
         # Who breaks off an exchange and then refuses connections has died of that one.
-        died = f"{self._broke_off}, and now it refuses connections" if self._broke_off else reason
+        died = f"{self._broke_off}{AND_GONE}" if self._broke_off else reason
         return Over(reason, died, refused=gone)
 
     def _speak(self, job: Job, url: URL, followed: bool = False) -> Over:

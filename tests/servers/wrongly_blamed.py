@@ -446,7 +446,22 @@ class SilentOnceOpen(Server):
             super().take(message)
 
 
+class TiredOut(Server):
+    """Does what the next word says from so many requests on as the word after it says."""
+
+    asked = 0
+
+    def take(self, message: Message) -> None:
+        """Or is right."""
+        self.asked += "id" in message
+        if self.asked < int(sys.argv[4]):
+            super().take(message)
+        elif sys.argv[3] == "dies":
+            os._exit(7)
+
+
 MODES = {
+    "tired-out": TiredOut,
     "embeds": Embeds,
     "silent-once-open": SilentOnceOpen,
     "correct": Server,

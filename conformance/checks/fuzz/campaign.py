@@ -220,7 +220,8 @@ class _Player:
             cause = self.causes[breach.cause]
             cause.count += 1
             cause.kinds[example.kind] += 1
-            if len(example.data) < len(cause.example.data):
+            # The heaviest of a cause stands for it, and of those the shortest.
+            if (-breach.weight, len(example.data)) < (-cause.breach.weight, len(cause.example.data)):
                 cause.example, cause.breach, cause.row = example, breach, row
 
     def _breaches(self, example: Example, reply: Reply) -> list[Breach | str]:
@@ -288,7 +289,7 @@ class _Player:
         self.partner.hurried = False
         self.partner.most = self.partner.restarts + 4
         for candidate in (example,) if example is cause.example else (example, cause.example):
-            again = self._again(candidate, cause.breach.cause, fresh=True, full=True)
+            again = self._again(candidate, cause.breach, fresh=True, full=True)
             if again is not None:
                 self._tell(cause, *self._within_limits(cause, candidate, again))
                 return
@@ -361,7 +362,7 @@ class _Player:
             lived = self.partner.repeat([frame.data for frame in cause.trace if frame.origin == "us"])
             if not lived and cause.fate == DIED:
                 return cause.breach
-            return self._again(cause.example, cause.breach.cause, full=True)
+            return self._again(cause.example, cause.breach, full=True)
         except GIVEN_UP:
             return None
 
@@ -372,22 +373,20 @@ class _Player:
         def still(example: Example) -> bool:
             if example.data not in known:
                 late = len(known) >= SHRINK_TRIES or time.monotonic() > deadline or not self._admitted(example)
-                known[example.data] = not late and self._again(example, cause.breach.cause) is not None
+                known[example.data] = not late and self._again(example, cause.breach) is not None
             return known[example.data]
 
         known[cause.example.data] = True
         return smallest(self.campaign.make, cause.row, still, cause.example)
 
-    def _again(
-        self, example: Example, cause: tuple[str, str], *, fresh: bool = False, full: bool = False
-    ) -> Breach | None:
-        """The breach of that cause, if the example shows it, alone."""
+    def _again(self, example: Example, known: Breach, *, fresh: bool = False, full: bool = False) -> Breach | None:
+        """A breach of the same cause that weighs no less than what is `known`, if the example shows it, alone."""
         try:
             reply = self.partner.alone(example, fresh=fresh, full=full)
         except GIVEN_UP:
             return None
         for breach in self._breaches(example, reply):
-            if isinstance(breach, Breach) and breach.cause == cause:
+            if isinstance(breach, Breach) and breach.cause == known.cause and breach.weight >= known.weight:
                 return breach
         return None
 

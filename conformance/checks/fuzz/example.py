@@ -155,6 +155,11 @@ class Breach:
         """The same for like breaches."""
         return self.requirement, self.message
 
+    @property
+    def weight(self) -> int:
+        """How heavy it may be: without a ceiling, as level and basis give."""
+        return (self.ceiling or Severity.VIOLATION).rank
+
 
 def _outcome(response: Json) -> str:
     if not isinstance(response, dict) or "error" not in response:

@@ -14,6 +14,7 @@ from conformance.checks.probes import Bench
 from conformance.model import Finding
 from conformance.session.exchanges import written_out
 from conformance.session.messages import MAY_TAKE_LONG, Unavailable, Unread, id_key, is_id, parse
+from conformance.session.patience import NEXT_UNANSWERED, NO_ANSWER
 from conformance.session.session import Call, NotSpoken, Session
 from conformance.survey.survey import size_of
 from conformance.transports import StartError
@@ -277,18 +278,28 @@ class Partner:
         session = self.session
         if all(call.answers for call in sentinels):
             return
-        if session.ended is not None:
-            fate, why = DIED, session.ended.reason
-        elif sentinels[-1].answers:
+        if session.ended is None and sentinels[-1].answers:
             fate, why = SWALLOWED, "the message after it is not answered, the next one is"
         else:
-            fate, why = HUNG, f"no answer within {patience:g} s to the messages after it"
+            fate, why = self._fate(sentinels[-1], patience)
         for reply in replies:
             reply.fate, reply.why = fate, why
         for call in sentinels:
             call.excused = True
         if fate == HUNG:
             session.drop()
+
+    def _fate(self, sentinel: Call, patience: float) -> tuple[str, str]:
+        """What became of a server that did not answer `sentinel`, and why that is known."""
+        session = self.session
+        broke_off = sentinel.lost if not sentinel.late else ""
+        # Over HTTP, who breaks off an exchange and then takes no connection has died.
+        asks = bool(broke_off) and session.transport.has_headers and session.ended is None
+        if asks and (again := session.hear_out()) is not None:
+            again.excused = True
+        if session.ended is not None and not session.ended.lost:
+            return DIED, session.ended.reason
+        return HUNG, broke_off or f"{NO_ANSWER} {patience:g} s to the messages after it"
 
     # -- scripts
 
@@ -333,11 +344,7 @@ class Partner:
             reply.lost = True
             session.drop()
         elif not sentinel.answers:
-            ended = session.ended
-            reply.fate = DIED if ended is not None else HUNG
-            reply.why = (
-                ended.reason if ended is not None else f"no answer within {patience:g} s to the messages after it"
-            )
+            reply.fate, reply.why = self._fate(sentinel, patience)
             sentinel.excused = True
             session.drop()
         elif session.alive:
@@ -405,9 +412,7 @@ class Partner:
         elif sentinel is None or not sentinel.answers:
             ended = session.ended
             reply.fate = DIED if ended else HUNG
-            reply.why = (
-                ended.reason if ended else f"the next request is not answered: {sentinel.lost if sentinel else ''}"
-            )
+            reply.why = ended.reason if ended else f"{NEXT_UNANSWERED}: {sentinel.lost if sentinel else ''}"
             if sentinel is not None:
                 sentinel.excused = True
             session.drop()

@@ -118,6 +118,7 @@ TABLE = {
     "input-required.tampered": "input_required.tampered",
     "json-schema.dialects": "dialects.dialects",
     "jsonrpc.batches": "batches.batches",
+    "jsonrpc.endurance": "endurance.endurance",
     "jsonrpc.many-at-once": "in_flight.many",
     "jsonrpc.non-ascii": "jsonrpc.non_ascii",
     "lifecycle.opening": "lifecycle.opening",

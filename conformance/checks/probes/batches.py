@@ -8,6 +8,7 @@ from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import late, soon
 from conformance.checks.probes.outcome import shown, stray
 from conformance.model import Frame, Json
+from conformance.session.patience import NEXT_UNANSWERED
 from conformance.session.session import Call, Session
 
 NOTE: Json = {
@@ -107,7 +108,7 @@ def _seen(what: str, session: Session, start: int, sentinel: Call | None, answer
     ours = (frame for frame in session.since(start) if frame.origin == "us")
     values: dict[str, Json] = {"of": what, "survived": survived, "session-over": not session.alive}
     if not survived:
-        actual = session.ended.reason if session.ended else "the next request is not answered"
+        actual = session.ended.reason if session.ended else NEXT_UNANSWERED
         return Observation(values, frames=tuple(ours), actual=actual)
     if answers:
         values["answer"] = answers[0].message

@@ -1,0 +1,62 @@
+"""Does the server end, or fall silent, whatever it is sent? Then no message is to blame: one finding stands for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+
+from conformance.catalogue.cases import Case
+from conformance.checks.ledger import Ledger
+from conformance.checks.probes.outcome import UNANSWERED
+from conformance.engine.plan import concerns
+from conformance.engine.units import State, Workshop
+from conformance.model import Finding
+from conformance.session.patience import NEXT_UNANSWERED, NO_ANSWER
+
+SILENCE = (NO_ANSWER, NEXT_UNANSWERED)
+
+
+def controls(
+    workshop: Workshop, cases: Iterable[Case], states: Iterable[State], reported: Collection[str]
+) -> Iterator[Callable[[], object]]:
+    """For each run in which something tells that the server ended or fell silent: plays the cases that say whether it
+    always does.
+
+    `reported` are the requirements on which there is a verdict.
+    """
+    every = [case for case in cases if case.control]
+    for state in states:
+        chosen = tuple(case for case in every if concerns(case, state))
+        found = [each for ledger in state.ledgers for each in (*ledger.findings, *ledger.flaky)]
+        if chosen and not state.gone and any(_tells(finding, (*_ends(state), *SILENCE)) for finding in found):
+            yield _job(workshop, chosen, state, reported)
+
+
+def _job(workshop: Workshop, cases: tuple[Case, ...], state: State, reported: Collection[str]) -> Callable[[], object]:
+    def job() -> None:
+        ledger = _played(workshop, cases, state)
+        if not (ledger.findings and _played(workshop, cases, state).findings):
+            return  # a race, or nothing
+        ledger.findings = [replace(finding, confirmed=True) for finding in ledger.findings]
+        with state.lock:
+            state.ledgers.append(ledger)
+            first = ledger.findings[0]
+            why = UNANSWERED if UNANSWERED in reported else f"{first.message}: {first.actual}"
+            words = SILENCE if NO_ANSWER in first.actual else _ends(state)
+            for other in state.ledgers[:-1]:
+                other.give_way(lambda finding: _tells(finding, words), why)
+
+    return job
+
+
+def _played(workshop: Workshop, cases: tuple[Case, ...], state: State) -> Ledger:
+    return workshop.play(state, cases, lambda *_: None, keep=False)
+
+
+def _ends(state: State) -> tuple[str, ...]:
+    return tuple({reason for ledger in state.ledgers for reason in ledger.ends})
+
+
+def _tells(finding: Finding, words: Iterable[str]) -> bool:
+    """Whether the server ended or fell silent is all that the finding tells, by these words."""
+    return finding.silence != "feature" and any(each in finding.actual for each in words)
