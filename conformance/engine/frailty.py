@@ -17,16 +17,15 @@ SILENCE = (NO_ANSWER, NEXT_UNANSWERED)
 
 
 def controls(
-    workshop: Workshop, cases: Iterable[Case], states: Iterable[State], reported: Collection[str]
+    workshop: Workshop, cases: Collection[Case], states: Iterable[State], reported: Collection[str]
 ) -> Iterator[Callable[[], object]]:
-    """For each run in which something tells that the server ended or fell silent: plays the cases that say whether it
-    always does.
+    """For each run in which something tells that the server ended or fell silent: plays the `cases` that say whether
+    it always does.
 
     `reported` are the requirements on which there is a verdict.
     """
-    every = [case for case in cases if case.control]
     for state in states:
-        chosen = tuple(case for case in every if concerns(case, state))
+        chosen = tuple(case for case in cases if concerns(case, state))
         found = [each for ledger in state.ledgers for each in (*ledger.findings, *ledger.flaky)]
         if chosen and not state.gone and any(_tells(finding, (*_ends(state), *SILENCE)) for finding in found):
             yield _job(workshop, chosen, state, reported)
@@ -40,6 +39,7 @@ def _job(workshop: Workshop, cases: tuple[Case, ...], state: State, reported: Co
         ledger.findings = [replace(finding, confirmed=True) for finding in ledger.findings]
         with state.lock:
             state.ledgers.append(ledger)
+            state.planned = (*state.planned, *(case.id for case in cases))
             first = ledger.findings[0]
             why = UNANSWERED if UNANSWERED in reported else f"{first.message}: {first.actual}"
             words = SILENCE if NO_ANSWER in first.actual else _ends(state)

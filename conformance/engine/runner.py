@@ -61,6 +61,7 @@ class Runner:
         own = options.own or Own()
         self.requirements = {**load(), **self._advice, **own.requirements}
         self.cases = (*cases(), *own.cases)
+        self._controls = [each for each in self.cases if each.control and (target.command or options.harmful)]
         self._limit = limit or TimeLimit(options.time_limit)
         self._untried: tuple[str, ...] = ()
         self._notes: list[str] = []
@@ -399,7 +400,7 @@ class Runner:
         """
         again = self._confirmation
         self._connections.be_patient()
-        yield from self._work(pool, controls(self._workshop, self.cases, self._states, self.selection.requirements))
+        yield from self._work(pool, controls(self._workshop, self._controls, self._states, self.selection.requirements))
         while todo := [job for state in self._states for job in again.jobs(state)]:
             yield events.Confirming(len(todo))
             self._connections.expect(max(0, len(todo) - self._ahead))
