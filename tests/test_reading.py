@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 from conformance.catalogue.mistakes import explained
 from conformance.catalogue.requirements import load
 from conformance.checks.fuzz.arguments import CANNOT, _Tool
-from conformance.checks.invariants import Invariant, load_invariants
+from conformance.checks.invariants import Invariant, forms, listing, load_invariants, meta, stateless
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.invariants.forms import user_data
 from conformance.checks.ledger import Ledger
@@ -33,12 +35,13 @@ from conformance.model import Frame, Fuzzing, Json, Limits, Report, Run, Target
 from conformance.reporters import REPORTERS, to_file
 from conformance.reporters.terminal import TerminalReporter
 from conformance.revisions import BY_DATE, Revision
+from conformance.session import challenges
 from conformance.session.eras import era_of
 from conformance.session.messages import DEEPEST, beyond_us, encode, id_key, parse
 from conformance.session.session import Call, NotSpoken, Session
 from conformance.survey.arguments import Unfillable, candidates
 from conformance.survey.survey import CallPolicy
-from conformance.transports import Transport
+from conformance.transports import Transport, sse
 from conformance.transports.memory import MemoryTransport
 from conformance.validation.schema_bounds import deeper
 
@@ -282,6 +285,30 @@ def test_a_server_of_hostile_schemas_is_tested_to_the_end(tmp_path: Path) -> Non
 
 
 # -- texts
+
+
+@pytest.mark.parametrize(
+    ("pattern", "unit"),
+    [
+        (sse.URI, "x"),
+        (meta._KEY, "a."),
+        (stateless._EXTENSION, "a."),
+        (listing._EXPRESSION, "a,"),
+        (listing._EXPRESSION, "a."),
+        (challenges._PART, "a"),
+        (forms._MAIL, ".a"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_pattern_takes_no_memory_for_each_character_of_a_long_text(pattern: re.Pattern[str], unit: str) -> None:
+    text = "a@a" * (pattern is forms._MAIL) + unit * (2_000_000 // len(unit))
+    tracemalloc.start()
+    try:
+        pattern.match(text)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * len(text)
 
 
 @pytest.mark.parametrize("unit", ["a", "a.", "a@", "%", "a=b&", "-", "://", "@a.a"])

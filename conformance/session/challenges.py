@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_PART = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*"|[^",])*')
-_PARAMETER = re.compile(r'([\w!#$%&\'*+.^`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]*))\s*\Z')
+_PART = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*+"|[^",])*+')
+_PARAMETER = re.compile(r'([\w!#$%&\'*+.^`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*+)"|([^\s",]*))\s*\Z')
 _SCHEME = re.compile(r"([\w!#$%&'*+.^`|~-]+)(?:\s+(.*))?\Z", re.DOTALL)
 TOKENS = ("bearer", "dpop")
 """The schemes of OAuth, in lower case."""

@@ -33,7 +33,7 @@ IN_TURN = 0.5
 """Seconds that a message waits for the answer to the POST before it. Some servers answer when they are done with it."""
 LEAST_TIME = 0.2
 """Seconds before the time limit at which the stream is given up, so that it is this that is told."""
-URI = re.compile(r"(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
+URI = re.compile(r"(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})++")
 
 
 class SseTransport(HttpTransport):

@@ -26,8 +26,8 @@ _SECRET = re.compile(
     r"(access|auth|api|bearer|refresh|session|personal access|secret) token|(credit |debit )?card number|credit card|"
     r"cvv|cvc)$"
 )
-_LINK = re.compile(r"(?i)\bhttps?://(?!([a-z0-9-]+\.)*example\.(com|org|net)\b|localhost\b|127\.)[^\s<>\"']+")
-_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}\b")
+_LINK = re.compile(r"(?i)\bhttps?://(?!([a-z0-9-]{1,63}\.){0,20}example\.(com|org|net)\b|localhost\b|127\.)[^\s<>\"']+")
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+){0,20}\.[A-Za-z]{2,}\b")
 _CREDENTIALS = ("access_token", "api_key", "apikey", "password", "passwd", "client_secret", "ssn")
 
 

@@ -21,8 +21,8 @@ NO_PARAMETERS = "tools/no-parameter-schema-recommended"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _UNSAFE = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]")
-_VARIABLE = r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*(?::[1-9][0-9]{0,3}|\*)?"
-_EXPRESSION = re.compile(r"[+#./;?&=,!@|]?" + _VARIABLE + r"(?:," + _VARIABLE + r")*\Z")
+_VARIABLE = r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*+(?::[1-9][0-9]{0,3}|\*)?"
+_EXPRESSION = re.compile(r"[+#./;?&=,!@|]?" + _VARIABLE + r"(?:," + _VARIABLE + r")*+\Z")
 
 
 class Listing(Watcher):

@@ -17,7 +17,7 @@ REVERSE = "meta/prefix-in-reverse-dns"
 TRACE = "meta/trace-context-format"
 
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_KEY = re.compile(rf"(?:({_LABEL}(?:\.{_LABEL})*)/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?")
+_KEY = re.compile(rf"(?:({_LABEL}(?:\.{_LABEL})*+)/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 _OWN = ("modelcontextprotocol", "mcp")
 _TOP_LEVEL = ("com", "org", "net", "io", "dev", "app", "ai")

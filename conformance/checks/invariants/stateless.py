@@ -33,7 +33,7 @@ GONE = ("notifications/elicitation/complete", "notifications/tasks/status", "not
 
 _META = "io.modelcontextprotocol/"
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_EXTENSION = re.compile(rf"{_LABEL}(?:\.{_LABEL})*/(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?")
+_EXTENSION = re.compile(rf"{_LABEL}(?:\.{_LABEL})*+/(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 
 
 class Stateless(Watcher):

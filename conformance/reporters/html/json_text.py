@@ -18,7 +18,7 @@ WIDTH = 96
 DEEPEST = 40
 """Levels; what is nested deeper is not laid out."""
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+')
 _CLOSING = {"{": "}", "[": "]"}
 
 
