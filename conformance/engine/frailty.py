@@ -26,9 +26,16 @@ def controls(
     """
     for state in states:
         chosen = tuple(case for case in cases if concerns(case, state))
-        found = [each for ledger in state.ledgers for each in (*ledger.findings, *ledger.flaky)]
-        if chosen and not state.gone and any(_tells(finding, (*_ends(state), *SILENCE)) for finding in found):
+        # Where no session opens, there is none to go on.
+        if chosen and state.survey is not None and not state.gone and _worth_asking(state):
             yield _job(workshop, chosen, state, reported)
+
+
+def _worth_asking(state: State) -> bool:
+    """Whether something ended the server, or another rule than that of answers is broken by silence, which is slow."""
+    ends = _ends(state)
+    found = [each for ledger in state.ledgers for each in (*ledger.findings, *ledger.flaky)]
+    return any(_tells(each, ends) or (each.requirement != UNANSWERED and _tells(each, SILENCE)) for each in found)
 
 
 def _job(workshop: Workshop, cases: tuple[Case, ...], state: State, reported: Collection[str]) -> Callable[[], object]:
