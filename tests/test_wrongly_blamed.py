@@ -277,6 +277,16 @@ def test_what_kills_a_server_that_goes_on_otherwise_is_to_blame(tmp_path: Path) 
     assert "harmless" not in said.printed
 
 
+def test_what_is_wrong_in_every_message_does_not_pass_for_a_server_that_gives_up(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    server = f"{sys.executable} -m conformance.reference --fault dies-of-refused-model --fault version-member-missing"
+    chosen = ["--revision", "2025-11-25", "--only", "sampling", "--only", "jsonrpc", "--fuzz", "0"]
+    command = [sys.executable, "-m", "conformance", "--server", server, "--json", str(file), *chosen]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    said = Said(done.returncode, done.stdout + done.stderr, json.loads(file.read_text()))
+    assert said.grave == {"jsonrpc/version-member": "violation", "sampling/rejection-survived": "warning"}, said.printed
+
+
 # -- what is large
 
 

@@ -43,7 +43,6 @@ def _job(workshop: Workshop, cases: tuple[Case, ...], state: State, reported: Co
         ledger = _played(workshop, cases, state)
         if not (ledger.findings and _played(workshop, cases, state).findings):
             return  # a race, or nothing
-        ledger.findings = [replace(finding, confirmed=True) for finding in ledger.findings]
         with state.lock:
             state.ledgers.append(ledger)
             state.planned = (*state.planned, *(case.id for case in cases))
@@ -57,7 +56,12 @@ def _job(workshop: Workshop, cases: tuple[Case, ...], state: State, reported: Co
 
 
 def _played(workshop: Workshop, cases: tuple[Case, ...], state: State) -> Ledger:
-    return workshop.play(state, cases, lambda *_: None, keep=False)
+    """What the cases themselves have found; what else is wrong was found before."""
+    ledger = workshop.play(state, cases, lambda *_: None, keep=False)
+    names = {case.id for case in cases}
+    own = [f for f in ledger.findings if f.case in names and f.requirement == UNANSWERED and not f.silence]
+    ledger.findings = [replace(finding, confirmed=True) for finding in own]
+    return ledger
 
 
 def _ends(state: State) -> tuple[str, ...]:
