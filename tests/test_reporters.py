@@ -465,32 +465,19 @@ def test_the_end_says_what_the_exit_status_means(
 
 
 @pytest.mark.parametrize(
-    ("severity", "words"),
+    ("each", "status", "words"),
     [
-        (Severity.WARNING, "Exit status 1: there is no violation, but warnings fail."),
-        (Severity.ADVICE, "Exit status 1: there is neither violation nor warning, but advice fails."),
+        (failed("tools/warned", Severity.WARNING), 1, "there is no violation, but warnings fail."),
+        (failed("tools/warned", Severity.ADVICE), 1, "there is neither violation nor warning, but advice fails."),
+        (judged("tools/undecided", Verdict.INCONCLUSIVE), 3, "no requirement was decided"),
+        (judged("tools/undecided", Verdict.BLOCKED), 3, "no requirement was decided"),
+        (judged("tools/undecided", Verdict.BROKEN), 3, "mcp-conform itself failed."),
     ],
 )
-def test_where_only_warnings_fail_the_end_says_so(
-    capsys: pytest.CaptureFixture[str], severity: Severity, words: str
+def test_where_no_violation_is_why_the_end_says_what_is(
+    capsys: pytest.CaptureFixture[str], each: Judged, status: int, words: str
 ) -> None:
-    what = report(failed("tools/warned", severity))
-    assert words in shown(capsys, replace(what, exit=1))
-
-
-@pytest.mark.parametrize(
-    ("verdict", "words"),
-    [
-        (Verdict.INCONCLUSIVE, "Exit status 3: no requirement was decided"),
-        (Verdict.BLOCKED, "Exit status 3: no requirement was decided"),
-        (Verdict.BROKEN, "Exit status 3: mcp-conform itself failed."),
-    ],
-)
-def test_where_nothing_was_decided_the_end_tells_that_from_a_failure_of_our_own(
-    capsys: pytest.CaptureFixture[str], verdict: Verdict, words: str
-) -> None:
-    what = report(judged("tools/undecided", verdict))
-    assert words in shown(capsys, replace(what, exit=3))
+    assert f"Exit status {status}: {words}" in shown(capsys, replace(report(each), exit=status))
 
 
 def test_reporters_take_events_they_have_no_use_for(tmp_path: Path) -> None:

@@ -58,8 +58,9 @@ def _job(workshop: Workshop, cases: tuple[Case, ...], state: State, reported: Co
 def _played(workshop: Workshop, cases: tuple[Case, ...], state: State) -> Ledger:
     """What the cases themselves have found; what else is wrong was found before."""
     ledger = workshop.play(state, cases, lambda *_: None, keep=False)
+    ledger.keep((UNANSWERED,))
     names = {case.id for case in cases}
-    own = [f for f in ledger.findings if f.case in names and f.requirement == UNANSWERED and not f.silence]
+    own = [finding for finding in ledger.findings if finding.case in names and not finding.silence]
     ledger.findings = [replace(finding, confirmed=True) for finding in own]
     return ledger
 

@@ -182,11 +182,13 @@ def _target(said: Words, file: TargetFile) -> Target:
         command, url, where_url = _command_of(file), file.settings.get("url", ""), file.where("url")
         cwd = cwd or file.folder("cwd") or (file.path.parent if command and file is not NOTHING else None)
     via, where_via = _via(said, file)
-    if url and not url.startswith(ANY_SCHEME):
-        told = f"{where_url}: {_told(Target(url=url), repr(url))} is not an http or https URL"
-        raise UsageError(told if ":/" in url else f"{told}; does it begin with http:// or https://?")
-    if wrong := flaw(url.replace("{port}", "1")) if url else "":
-        raise UsageError(f"{where_url}: {_told(Target(url=url), repr(url))} {wrong}")
+    if url:
+        named = f"{where_url}: {_told(Target(url=url), repr(url))}"
+        if not url.startswith(ANY_SCHEME):
+            told = f"{named} is not an http or https URL"
+            raise UsageError(told if ":/" in url else f"{told}; does it begin with http:// or https://?")
+        if wrong := flaw(url.replace("{port}", "1")):
+            raise UsageError(f"{named} {wrong}")
     if via and (urlsplit(url).scheme if url else "") not in (SCHEMES[via] or ("",)):
         needed = f"a {where_url} that begins with {' or '.join(f'{scheme}://' for scheme in SCHEMES[via])}"
         raise UsageError(f"{where_via}: {via} needs {needed if SCHEMES[via] else 'a command, and no URL'}")

@@ -32,7 +32,7 @@ def endurance(bench: Bench) -> Iterator[Observation]:
     if call is not None and what != "nothing":
         call.excused = True  # the case tells of it
         actual += f"; it had answered {call.method} {number - 1} times"
-    yield Observation({"end": what, "number": number}, call, actual=actual)
+    yield Observation({"end": what}, call, actual=actual)
 
 
 def _end(session: Session, call: Call | None, until: float) -> tuple[str, str]:
