@@ -29,6 +29,7 @@ from conformance.settings.target_file import TargetFile, find, read
 from conformance.settings.tokens import pairs, with_client, with_tokens
 from conformance.survey.survey import CallMode, CallPolicy, Samples
 from conformance.target.credentials import looks_secret
+from conformance.target.headers import header_flaw
 from conformance.target.mask import Mask
 from conformance.target.process import StartError, parse_command
 from conformance.target.secrets import confidential, in_settings
@@ -173,7 +174,11 @@ def _target(said: Words, file: TargetFile) -> Target:
     env, taken = file.filled("env")
     headers, more_taken = file.filled("headers")
     env |= _pairs("--env", said.env, "=", "NAME=VALUE")
-    headers |= _pairs("--header", said.headers, ":", "NAME: VALUE")
+    given = _pairs("--header", said.headers, ":", "NAME: VALUE")
+    for name, value in [*headers.items(), *given.items()]:
+        if wrong := header_flaw(name, value):
+            raise UsageError(f"{'--header' if name in given else file.where('headers', name)}: {name!a} {wrong}")
+    headers |= given
     cwd = said.cwd
     if said.server or said.url:
         command, url = _command(said.server or "", "--server"), said.url or ""

@@ -394,4 +394,5 @@ class HttpTransport(AtUrl):
             return str(error), False
         if refused(error):
             return f"connection refused at {plain(self._url)}", True
-        return f"the HTTP exchange with {plain(self._url)} broke off: {str(error) or type(error).__name__}", False
+        why = (str(error) or type(error).__name__).rstrip(".")
+        return f"the HTTP exchange with {plain(self._url)} broke off: {why}", False

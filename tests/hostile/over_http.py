@@ -289,6 +289,30 @@ for _at in (1, 5, 20):
     add(f"http-dies-at-post-{_at}", f"Ends at POST {_at}, without an answer.", _dies(_at), statuses=(1, 3), **HTTP)
 
 
+@target(says="wrong ends the server", **HTTP)
+def http_ends_in_order_after_a_wrong_type(_server: Any) -> None:
+    """Refuses a body of another type, and at the next message closes its port, breaks off and ends a second later."""
+    import os
+    import threading
+
+    web = _web()
+    refused: list[str] = []
+
+    def post(exchange: Exchange, _request: Message, reply: Any) -> None:
+        if refused:
+            exchange.server.socket.close()
+            threading.Timer(1, os._exit, (9,)).start()
+            exchange.close_connection = True
+        elif exchange.headers.get_content_type() == "application/json":
+            exchange.answer(reply)
+        else:
+            refused.append(exchange.headers.get_content_type())
+            exchange.bare(415)
+
+    web.post = post
+    _serve(web)
+
+
 def _sessions(name: str, lasts: int) -> Play:
     """Have sessions of a name that are forgotten after so many requests."""
 
@@ -441,6 +465,7 @@ vary(
     http-event-of-100-mb
     http-huge-header http-garbage http-redirect-to-itself http-nothing-later http-gzip-bomb http-never-answers
     http-stream-without-answer http-get-without-end http-dies-at-post-5 http-session-lost-after-5
+    http-ends-in-order-after-a-wrong-type
     http-session-id-odd http-pages-of-1-mb-for-ever http-slow-pattern-in-output http-accepts-and-is-deaf http-daemon
     """,
 )

@@ -281,7 +281,7 @@ class Partner:
         if session.ended is None and sentinels[-1].answers:
             fate, why = SWALLOWED, "the message after it is not answered, the next one is"
         else:
-            fate, why = self._fate(sentinels[-1], patience)
+            fate, why = self._fate(sentinels[-1], _silent(patience))
         for reply in replies:
             reply.fate, reply.why = fate, why
         for call in sentinels:
@@ -289,17 +289,17 @@ class Partner:
         if fate == HUNG:
             session.drop()
 
-    def _fate(self, sentinel: Call, patience: float) -> tuple[str, str]:
-        """What became of a server that did not answer `sentinel`, and why that is known."""
+    def _fate(self, sentinel: Call | None, silent: str) -> tuple[str, str]:
+        """What became of a server that did not answer `sentinel`, and why that is known; `silent` says how it hangs."""
         session = self.session
-        broke_off = sentinel.lost if not sentinel.late else ""
+        broke_off = sentinel.lost if sentinel is not None and not sentinel.late else ""
         # Over HTTP, who breaks off an exchange and then takes no connection has died.
         asks = bool(broke_off) and session.transport.has_headers and session.ended is None
         if asks and (again := session.hear_out()) is not None:
             again.excused = True
         if session.ended is not None and not session.ended.lost:
             return DIED, session.ended.reason
-        return HUNG, broke_off or f"{NO_ANSWER} {patience:g} s to the messages after it"
+        return HUNG, broke_off or silent
 
     # -- scripts
 
@@ -344,7 +344,7 @@ class Partner:
             reply.lost = True
             session.drop()
         elif not sentinel.answers:
-            reply.fate, reply.why = self._fate(sentinel, patience)
+            reply.fate, reply.why = self._fate(sentinel, _silent(patience))
             sentinel.excused = True
             session.drop()
         elif session.alive:
@@ -410,9 +410,7 @@ class Partner:
             reply.lost = sentinel is None
             session.drop()
         elif sentinel is None or not sentinel.answers:
-            ended = session.ended
-            reply.fate = DIED if ended else HUNG
-            reply.why = ended.reason if ended else f"{NEXT_UNANSWERED}: {sentinel.lost if sentinel else ''}"
+            reply.fate, reply.why = self._fate(sentinel, NEXT_UNANSWERED)
             if sentinel is not None:
                 sentinel.excused = True
             session.drop()
@@ -421,3 +419,7 @@ class Partner:
         reply.frames = heard
         session.requests.forget([c for c in (sentinel, reply.call) if c is not None])
         return reply
+
+
+def _silent(patience: float) -> str:
+    return f"{NO_ANSWER} {patience:g} s to the messages after it"
