@@ -70,6 +70,16 @@ def test_a_server_is_not_blamed_for_arguments_of_ours_that_it_puts_into_its_cont
     assert (said.status, said.grave) == (0, {}), said.printed
 
 
+@pytest.mark.parametrize("mode", ["takes-its-time", "slow-together"])
+@pytest.mark.parametrize("case", ["jsonrpc/many-at-once", "fuzz/conversation"])
+def test_a_server_that_takes_its_time_for_one_request_after_another_is_not_said_to_be_silent(
+    mode: str, case: str, tmp_path: Path
+) -> None:
+    options = ("--only", f"{case}:jsonrpc/every-request-answered-once", "--timeout", "2", "--revision", "newest")
+    said = run(tmp_path, mode, *options, "--fuzz", "40")
+    assert (said.status, said.severities) == (0, {}), said.printed
+
+
 # -- spoken is what the server says it speaks
 
 

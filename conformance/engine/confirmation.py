@@ -23,8 +23,8 @@ ENOUGH = 2
 """Times of these that it has to show itself."""
 LONGER = 3
 """So many times as long as it took a server that does not open to show what was found, that is waited for again."""
-SECONDS = 30.0
-"""After that no further try is begun; what has not shown itself by then fails nobody."""
+SECONDS, LIGHT_SECONDS = 30.0, 10.0
+"""After that no further try is begun; what has not shown itself by then fails nobody. The second is for mere advice."""
 
 
 @dataclass(slots=True)
@@ -159,9 +159,10 @@ class Confirmation:
 
         def job() -> None:
             began = time.monotonic()
+            most = SECONDS if any(self._weighs(state, each.finding) for each in waiting) else LIGHT_SECONDS
             tries = 0
             while self._worth_trying() and tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
-                if tries and time.monotonic() - began > SECONDS:
+                if tries and time.monotonic() - began > most:
                     break
                 tries += 1
                 stage = self._opened(state, (SURVEY, CLOSING) if surveyed else ()) if surveyed or not cases else None

@@ -37,6 +37,8 @@ USUAL, EACH = 2, 0.5
 """Revisions that a run has by itself, and the part of that time that each further one adds."""
 SPOILT = 0.7
 """This part of it, once no silence is waited for in full: what is left tells little."""
+FRAMES = 0.5
+"""After this part of it no more frames are generated: the cases, each about a rule of its own, come first."""
 FLOOD = 100_000
 """Messages and lines that nobody asked for, in all sessions of a run, before the rest of it is left out."""
 COUNTED = 1000
@@ -46,6 +48,9 @@ TEDIOUS = 4.0
 """Seconds that the opening of a session may take before another request is the sentinel."""
 SLOW_OPENING = 2
 """What opens a session may be asked later, too: it is waited for that many times as long as when it opened one."""
+
+IN_TURN = 2
+"""Several requests at once are waited for at most that many times as long as one."""
 
 LASTING = "subscriptions/listen"
 """It is answered when we end it, so how long that takes says nothing."""
@@ -96,6 +101,7 @@ class Patience:
         self._in_vain = _Clock()
         self._waited = _Clock()
         self._over = ""
+        self._short_of_time = ""
         self._confirming = False
         self._unasked = 0
         self.features = Features()
@@ -141,11 +147,10 @@ class Patience:
                 self._in_vain.add(began, ended)
             most = max(MOST, MOST_ANSWERS * full) * (SPOILT if self._vainly(full) else 1)
             most *= 1 + EACH * max(0, self.revisions - USUAL)
+            if self._waited.seconds > FRAMES * most and not self._short_of_time:
+                self._short_of_time = self._why_over()
             if self._waited.seconds > most and not self._over:
-                vain = self._in_vain.seconds
-                self._over = f"waiting for answers took {self._waited.seconds:.0f} s"
-                self._over += f", {vain:.0f} s of them without an answer" if vain else ""
-                self._over += "; a longer --timeout allows more"
+                self._over = self._why_over()
 
     def unasked(self) -> None:
         """A session has heard COUNTED more messages or lines that nobody asked for."""
@@ -158,6 +163,11 @@ class Patience:
     def over(self) -> str:
         """Why no further cases are worth their time, "" if they are."""
         return self._over
+
+    @property
+    def short_of_time(self) -> str:
+        """Why no further generated frames are worth their time, "" if they are."""
+        return self._over or self._short_of_time
 
     @property
     def grace(self) -> float:
@@ -213,8 +223,18 @@ class Patience:
         with self._lock:
             self._deaf += 1
 
+    def in_turn(self, seconds: float, full: float, requests: int) -> float:
+        """That many seconds, or more for so many requests that the server answers one after another."""
+        return max(seconds, min(requests * self.slowest, IN_TURN * full))
+
+    def _why_over(self) -> str:
+        vain = self._in_vain.seconds
+        of_them = f", {vain:.0f} s of them without an answer" if vain else ""
+        return f"waiting for answers took {self._waited.seconds:.0f} s{of_them}; a longer --timeout allows more"
+
     def _enough(self, calls: Collection[Call], full: float) -> float:
-        """`full` seconds, or more for requests that took longer when they opened a session."""
+        """`full` seconds, or more for several at once, and for requests that took longer when they opened a session."""
+        full = self.in_turn(full, full, len(calls)) if len(calls) > 1 else full
         return max([full, *(SLOW_OPENING * self._openings.get(call.method, 0.0) for call in calls)])
 
     def renew(self) -> None:
@@ -225,7 +245,7 @@ class Patience:
             self._deaf = 0
             self._chances = 1
             self._in_vain, self._waited = _Clock(), _Clock()
-            self._over = ""
+            self._over = self._short_of_time = ""
             self._unasked = 0
             self._confirming = True
 

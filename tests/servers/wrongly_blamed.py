@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import sys
 import time
 from pathlib import Path
@@ -446,6 +447,29 @@ class SilentOnceOpen(Server):
             super().take(message)
 
 
+class TakesItsTime(Server):
+    """Answers one after another, each 0.6 s late."""
+
+    def take(self, message: Message) -> None:
+        """Not at once."""
+        time.sleep(0.6)
+        super().take(message)
+
+
+class SlowTogether(Server):
+    """Answers one after another, and 0.2 s late when others wait."""
+
+    def run(self) -> None:
+        """Read what there is, and see how much that is."""
+        begun = b""
+        while data := os.read(0, 65536):
+            *lines, begun = (begun + data).split(b"\n")
+            for line in lines:
+                if len(lines) > 1 or select.select([0], [], [], 0)[0]:
+                    time.sleep(0.2)
+                self.line(line)
+
+
 class TiredOut(Server):
     """Does what the next word says from so many requests on as the word after it says."""
 
@@ -483,6 +507,8 @@ MODES = {
     "once-only": OnceOnly,
     "after-others": AfterOthers,
     "race": Race,
+    "takes-its-time": TakesItsTime,
+    "slow-together": SlowTogether,
     "dies-of-garbage-once": DiesOfGarbageOnce,
 }
 

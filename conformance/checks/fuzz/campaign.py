@@ -176,7 +176,7 @@ class _Player:
         return self.partner.session.patience.features.spares(requests, example.illegal)
 
     def _late(self) -> bool:
-        if over := self.partner.session.patience.over:
+        if over := self.partner.session.patience.short_of_time:
             self.note = over
             return True
         spent = time.monotonic() - self.began

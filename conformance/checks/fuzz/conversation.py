@@ -126,7 +126,7 @@ class Conversation:
                 return ""
             message = f"{first.method} is not answered"
             expect, step = _answered(example, reply, first)
-            lost = first.lost or "no answer"
+            lost = f"{first.lost or 'no answer'} (the id is {encode(first.id).decode()})"
             return Breach(ONCE, message, "exactly one response", lost, reply.frames, None, expect, step)
         return ONCE
 

@@ -9,11 +9,12 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
+from conformance.checks.fuzz.scripts import say, strays
 from conformance.checks.fuzz.sorting import sort_out
 from conformance.checks.probes import Bench
 from conformance.model import Finding
 from conformance.session.exchanges import written_out
-from conformance.session.messages import MAY_TAKE_LONG, Unavailable, Unread, id_key, is_id, parse
+from conformance.session.messages import MAY_TAKE_LONG, Unavailable, Unread, id_key
 from conformance.session.patience import NEXT_UNANSWERED, NO_ANSWER
 from conformance.session.session import Call, NotSpoken, Session
 from conformance.survey.survey import size_of
@@ -31,6 +32,9 @@ HURRIED = 0.4
 """Patience while examples are made smaller: what is found small is put to the test with all patience."""
 FULL_WAITS = 1
 """Examples that are waited for with all patience in vain, before what is put to the test again gets less."""
+ENOUGH_UNANSWERED, SOON = 3, 0.1
+"""After so many scripts of which a part goes unanswered, no other is waited for in vain for longer: at least so many
+seconds. What is reported is waited for with all patience."""
 CUT = 0.05
 """Seconds after which a connection is closed on which the rest of a request does not come."""
 FAR = 10_000_000
@@ -70,6 +74,8 @@ class Partner:
         self.hurried = False
         self.reporting = False
         self._in_vain = 0
+        self._unanswered = 0
+        """Scripts of which something went unanswered, though what came after it was answered."""
         self._stalled = False
         """Whether the server stopped answering before, and more patience was in vain."""
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
@@ -194,6 +200,8 @@ class Partner:
     def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
         session = self.session
         self._fresh = False
+        if len(examples) == 1:
+            patience = self._in_turn(patience, 2)
         start, known = session.position, len(self.bench.ledger.findings)
         replies: list[Reply] = []
         sentinels: list[Call] = []
@@ -256,6 +264,10 @@ class Partner:
         self.slowest = max(self.slowest, time.monotonic() - began)
         return True
 
+    def _in_turn(self, seconds: float, requests: int) -> float:
+        """That many seconds, or more for a server that answers so many requests one after another."""
+        return self.session.patience.in_turn(seconds, self.session.limits.answer, requests)
+
     def _cancel(self, calls: list[Call]) -> None:
         """Let the target forget what is not waited for any more."""
         for call in calls:
@@ -309,7 +321,7 @@ class Partner:
         start, known = session.position, len(self.bench.ledger.findings)
         identifiers = [session.new_id() for _ in range(example.numbers)]
         lines = example.lines(identifiers)
-        calls = self._say(lines, together=bool(example.about.get("together")))
+        calls = say(session, lines, together=bool(example.about.get("together")))
         requests = [i for i, line in enumerate(lines) if b'"notifications/' not in line]
         for call, i in zip(calls, requests, strict=False):
             call.excused |= bool(example.about.get("extreme") and example.about["extreme"][i])
@@ -323,23 +335,16 @@ class Partner:
             call.excused |= call.method == "subscriptions/listen"
         sentinel = session.send(*session.sentinel())
         sentinel.awaited = True
+        patience = self._in_turn(patience, 1 + len(calls))
         if self._answered(sentinel, patience, time.monotonic()):
             due = [call for call in calls if not call.excused]
-            slow = any(call.method in MAY_TAKE_LONG for call in due)
-            session.wait(*due, timeout=min(patience, LEAST_PATIENCE) if slow else patience)
+            session.wait(*due, timeout=self._limit(due, patience))
+            self._unanswered += not all(call.answers for call in due)
         session.judge()
         heard = tuple(session.since(start))
         reply = Reply(heard[0], calls=calls, frames=heard, findings=self._found(known), session=session)
         reply.answers = [frame for call in calls for frame in call.answers]
-        own = {frame.number for call in (*calls, sentinel) for frame in call.answers}
-        for frame in heard:
-            message = frame.message
-            stray = frame.exchange is None and frame.origin == "target"
-            if stray and isinstance(message, dict) and "method" not in message:
-                identifier = message.get("id")
-                # A response to something that was sent before may come late, or when it is cancelled.
-                if frame.number not in own and not (is_id(identifier) and id_key(identifier) in self._issued):
-                    reply.strays.append(frame)
+        reply.strays = strays(heard, (*calls, sentinel), self._issued)
         if session.ended is not None and session.ended.lost:
             reply.lost = True
             session.drop()
@@ -353,27 +358,14 @@ class Partner:
         session.requests.forget([*calls, sentinel])
         return reply
 
-    def _say(self, lines: list[bytes], together: bool) -> list[Call]:
-        """The calls of all lines that are requests; `together` in one write, as far as notifications let them."""
-        session = self.session
-        together &= session.transport.frame == "line"  # elsewhere each message is framed for itself
-        calls: list[Call] = []
-        waiting: list[bytes] = []
-
-        def flush() -> None:
-            if waiting:
-                session.write(b"\n".join([*waiting, b""]))
-                calls.extend(session.record(parse(line)[0], line) for line in waiting)
-                waiting.clear()
-
-        for line in lines:
-            if together and b'"notifications/' not in line:
-                waiting.append(line)
-                continue
-            flush()
-            calls += session.raw(line, illegal=False)
-        flush()
-        return calls
+    def _limit(self, due: Sequence[Call], patience: float) -> float:
+        """Seconds to wait for what is `due`, once the message after it was answered."""
+        limit = patience
+        if any(call.method in MAY_TAKE_LONG for call in due):
+            limit = min(limit, self._in_turn(LEAST_PATIENCE, 1 + len(due)))
+        if self._unanswered >= ENOUGH_UNANSWERED and patience < self.session.limits.answer:
+            limit = min(limit, max(SOON, SLOWER * self.slowest))
+        return limit
 
     # -- HTTP
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.observed import slow_call
 from conformance.checks.probes.outcome import succeeded
 from conformance.model import Json
-from conformance.session.patience import NotWaitedFor
-from conformance.session.session import Call
+from conformance.session.patience import NO_ANSWER, NotWaitedFor
+from conformance.session.session import Call, Session
 from conformance.survey.survey import LISTS, Unavailable
 
 MANY = 20
@@ -20,29 +22,28 @@ APART = 0.01
 """Seconds between two connections over HTTP: few may wait to be accepted, and others are tried again seconds later."""
 QUICK = 0.1
 """Seconds that a tool may take of which so many calls are made: one after another they must fit into the patience."""
+STEADY = 3
+"""Answers that keep coming, one after another, are heard for that many times as long as one is waited for."""
 
 
 def many(bench: Bench) -> Iterator[Observation]:
     """MANY requests at once: calls of a quick tool if there is one, else lists, and the sentinel among them.
 
-    It finds out which tool is quick. A server that refuses what is too much for it has answered.
+    It finds out what is quick. A server that refuses what is too much for it has answered, and so has one that takes
+    its time for one after another.
     """
     session = bench.session
     alone = session.hear_out()
     if alone is None or not alone.answers:
         raise Unavailable("the server does not answer a single request either")
-    params = _quick_call(bench)
-    asked: list[tuple[str, Json]] = [("tools/call", params)] if params else []
-    asked += [(LISTS[name][0], None) for name in bench.survey.declared_lists if not params]
-    asked = asked or [session.era.sentinel(session)]
     calls: list[Call] = []
-    for number in range(MANY):
-        calls.append(session.send(*asked[number % len(asked)]))
+    for method, params in itertools.islice(itertools.cycle(_quick(bench)), MANY):
+        calls.append(session.send(method, params))
         if session.transport.has_headers:
             session.listen(APART)
     full = session.limits.answer
     patience = session.patience.hurried(full, session.requests.stuck)
-    session.listen(patience, until=lambda: all(call.done for call in calls) or not session.alive)
+    _hear(session, calls, patience)
     if not session.alive:
         session.wait(*calls)  # that it has ended is told by the invariants
         return
@@ -52,7 +53,48 @@ def many(bench: Bench) -> Iterator[Observation]:
     if lost and patience < full:
         raise NotWaitedFor("too much had gone unanswered before, so that this was not waited for")
     facts: dict[str, Json] = {"method": calls[0].method, "lost": len(lost), "of": len(calls)}
-    yield Observation(facts, (lost or calls)[0], actual=f"no answer within {full:g} s")
+    yield Observation(facts, (lost or calls)[0], actual=f"{NO_ANSWER} {full:g} s of the last one")
+
+
+def _hear(session: Session, calls: Sequence[Call], patience: float) -> None:
+    """Listen as long as one more answer comes in time. Raises Unavailable if that takes too long."""
+    until = time.monotonic() + STEADY * session.limits.answer
+    done = -1
+    while done < _done(calls) < len(calls) and session.alive:
+        done = _done(calls)
+        if time.monotonic() > until:
+            raise Unavailable(f"{len(calls) - done} of {len(calls)} requests at once were still to be answered")
+        session.listen(patience, until=partial(_more, session, calls, done))
+
+
+def _more(session: Session, calls: Sequence[Call], done: int) -> bool:
+    return _done(calls) > done or not session.alive
+
+
+def _done(calls: Sequence[Call]) -> int:
+    return sum(call.done for call in calls)
+
+
+def _quick(bench: Bench) -> list[tuple[str, Json]]:
+    """Requests of which MANY, one after another, fit into the patience: a call, or else lists and the sentinel.
+
+    Raises Unavailable if there is none.
+    """
+    session = bench.session
+    if params := _quick_call(bench):
+        return [("tools/call", params)]
+    quick: list[tuple[str, Json]] = []
+    for method, params in (*((LISTS[name][0], None) for name in bench.survey.declared_lists), session.sentinel()):
+        began = time.monotonic()
+        call = session.send(method, params)
+        session.wait(call, timeout=session.limits.slow)
+        if not call.answers:
+            session.give_up(call)
+        elif time.monotonic() - began < session.limits.answer / MANY:
+            quick.append((method, params))
+    if not quick:
+        raise Unavailable(f"nothing that the server offers is so quick that {MANY} requests at once tell something")
+    return quick
 
 
 def _quick_call(bench: Bench) -> Json:

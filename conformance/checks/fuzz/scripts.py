@@ -1,0 +1,48 @@
+"""How the messages of a script are sent, and which responses belong to none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+
+from conformance.model import Frame
+from conformance.session.messages import id_key, is_id, parse
+from conformance.session.session import Call, Session
+
+
+def say(session: Session, lines: Sequence[bytes], together: bool) -> list[Call]:
+    """The calls of all lines that are requests; `together` in one write, as far as notifications let them."""
+    together &= session.transport.frame == "line"  # elsewhere each message is framed for itself
+    calls: list[Call] = []
+    waiting: list[bytes] = []
+
+    def flush() -> None:
+        if waiting:
+            session.write(b"\n".join([*waiting, b""]))
+            calls.extend(session.record(parse(line)[0], line) for line in waiting)
+            waiting.clear()
+
+    for line in lines:
+        if together and b'"notifications/' not in line:
+            waiting.append(line)
+            continue
+        flush()
+        calls += session.raw(line, illegal=False)
+    flush()
+    return calls
+
+
+def strays(heard: Iterable[Frame], calls: Sequence[Call], issued: Container[str]) -> list[Frame]:
+    """The responses that answer none of `calls`, nor what was sent before, whose ids are `issued`.
+
+    A response to that may come late, or when it is cancelled.
+    """
+    own = {frame.number for call in calls for frame in call.answers}
+    found = []
+    for frame in heard:
+        message = frame.message
+        stray = frame.exchange is None and frame.origin == "target" and frame.number not in own
+        if stray and isinstance(message, dict) and "method" not in message:
+            identifier = message.get("id")
+            if not (is_id(identifier) and id_key(identifier) in issued):
+                found.append(frame)
+    return found
