@@ -27,6 +27,8 @@ POST = {"Content-Type": "application/json"}
 MESSAGE = ("", "message")
 """Types of events that carry messages; what has no type is a `message` (HTML, "Server-sent events")."""
 NO_ENDPOINT = "no endpoint event came"
+MOST_BEFORE = 10_000
+"""Events that may come before it: who sends more of them does not tell it to a client that connects."""
 LONGEST = 8000
 """Bytes of a URI: servers need not take longer ones (RFC 9110, 4.1)."""
 IN_TURN = 0.5
@@ -59,6 +61,7 @@ class SseTransport(HttpTransport):
         super().__init__(url, headers, limits, server, owned)
         self._standing = 0
         self._endpoint: URL | None = None
+        self._before = 0
         self._silent = ""
         """Why nothing can be posted (any more)."""
         self._order: deque[int] = deque()
@@ -179,12 +182,20 @@ class SseTransport(HttpTransport):
             # A message in an event of another type is one all the same, so that the session can go on.
             message = event.data and (event.kind in MESSAGE or b'"jsonrpc"' in event.data)
             self._put(told._replace(channel="sse" if message else "event"))
+            self._before += 1
+            if self._before == MOST_BEFORE:
+                self._settle(None, f"{NO_ENDPOINT} before {MOST_BEFORE} others")
 
     def _announced(self, event: Event) -> None:
         """Post to the first endpoint that is told, if it can be used."""
+        if self._endpoint is None:
+            self._settle(*self._resolved(event))
+
+    def _settle(self, endpoint: URL | None, silent: str) -> None:
+        """Where messages are posted, or why they cannot be, unless that is known."""
         with self._changed:
             if self._endpoint is None and not self._silent:
-                self._endpoint, self._silent = self._resolved(event)
+                self._endpoint, self._silent = endpoint, silent
             self._changed.notify_all()
             silent = self._silent
         if silent:
