@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,8 +17,8 @@ from hostile_values import KINDS, SCHEMAS, TEXTS, Change, Little, deep
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.catalogue.mistakes import explained
 from conformance.catalogue.requirements import load
+from conformance.catalogue.selection import Selection
 from conformance.checks.fuzz.arguments import CANNOT, _Tool
 from conformance.checks.invariants import Invariant, forms, listing, load_invariants, meta, stateless
 from conformance.checks.invariants.base import Watcher
@@ -26,12 +27,14 @@ from conformance.checks.ledger import Ledger
 from conformance.checks.profiles import rules as profiles
 from conformance.checks.registry import cases, probes
 from conformance.compatibility.schemas import compare_schemas
+from conformance.engine.conclusion import Conclusion
 from conformance.engine.connections import Connections
 from conformance.engine.events import Finished, Started
+from conformance.engine.options import Options
 from conformance.engine.plan import plan
 from conformance.engine.units import State, Workshop
-from conformance.engine.verdicts import Facts, counts, judge
-from conformance.model import Frame, Fuzzing, Json, Limits, Report, Run, Target
+from conformance.engine.verdicts import counts
+from conformance.model import Frame, Fuzzing, Json, Limits, Report, Target
 from conformance.reporters import REPORTERS, to_file
 from conformance.reporters.terminal import TerminalReporter
 from conformance.revisions import BY_DATE, Revision
@@ -103,15 +106,13 @@ def broken(state: State) -> dict[str, str]:
 
 def report_of(state: State) -> Report:
     """What the reporters are given."""
-    ledger = Ledger()
-    for part in state.ledgers:
-        ledger.merge(part)
-    ledger.findings = [explained(finding) for finding in ledger.findings]
-    facts = Facts(state.revision.date, "stdio", state.survey, ledger, {})
-    verdicts = tuple(judge(rule, facts) for rule in load().values() if state.revision.date in rule.levels)
-    capabilities = state.survey.capabilities if state.survey else {}
-    runs = (Run(state.revision.date, state.revision.era, "stdio", state.server, capabilities, verdicts, 1.0),)
-    return Report(Target(("little",)), "1", "2026-01-01T00:00:00+00:00", 1.0, True, runs, 1, counts=counts(runs))
+    for ledger in state.ledgers:
+        ledger.findings = [replace(finding, confirmed=True) for finding in ledger.findings]
+    target, requirements = Target(("little",)), load()
+    everything = Selection(cases(), frozenset(requirements))
+    conclusion = Conclusion(target, everything, requirements, frozenset(), frozenset())
+    runs = (conclusion.run(state, Options(), "", ""),)
+    return Report(target, "1", "2026-01-01T00:00:00+00:00", 1.0, True, runs, 1, counts=counts(runs))
 
 
 def write_down(state: State, folder: Path) -> None:
@@ -149,6 +150,14 @@ def test_whatever_a_server_says_anywhere_breaks_nothing_of_ours(
     state = read(revision, *changes)
     assert broken(state) == {}
     write_down(state, tmp_path_factory.getbasetemp())
+
+
+@pytest.mark.parametrize("text", ["{}", "[[]]", '"x"', "null", "1.5"])
+@pytest.mark.parametrize("place", range(6))
+def test_whatever_stands_in_an_error_is_judged_and_reported(place: int, text: str, tmp_path: Path) -> None:
+    state = read(OLD, Change(KINDS - 1, place, text), units=2)
+    assert broken(state) == {}
+    write_down(state, tmp_path)
 
 
 def test_the_little_server_is_read_to_the_end() -> None:

@@ -80,6 +80,16 @@ def test_a_server_that_takes_its_time_for_one_request_after_another_is_not_said_
     assert (said.status, said.severities) == (0, {}), said.printed
 
 
+@pytest.mark.parametrize("how", ["by-error", "in-results"])
+@pytest.mark.parametrize("number", [6, 60])
+def test_a_server_that_limits_how_often_it_is_asked_is_not_blamed_for_what_it_refuses(
+    how: str, number: int, tmp_path: Path
+) -> None:
+    said = run(tmp_path, "limits-requests", "--fuzz", "60", "--revision", "newest", words=f"{number} {how}")
+    assert (said.status, said.grave) == (0, {}), said.printed
+    assert "the server limits how often it can be asked" in said.printed
+
+
 # -- spoken is what the server says it speaks
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from conformance.budget import HISTORIES, brief, cost
+from conformance.checks.rate_limits import limited
 from conformance.model import Excerpt, Finding, FindingKind, Frame, Severity, Tally
 
 MAX_FINDINGS_EACH = 5
@@ -108,7 +109,7 @@ class Ledger:
 
     def tell(self, finding: Finding) -> None:
         """The same, for a finding as a whole."""
-        if self.sealed:
+        if self.sealed or self._excused(finding):
             return
         requirement, ceiling, proof = finding.requirement, finding.ceiling, finding.frames
         message, expected, actual = map(_clipped, (finding.message, finding.expected, finding.actual))
@@ -131,9 +132,16 @@ class Ledger:
 
     def found(self, finding: Finding) -> None:
         """A finding that is complete already, confirmed or not."""
-        if not self.sealed:
+        if not (self.sealed or self._excused(finding)):
             self._count(finding.requirement, finding.case)
             self.findings.append(finding)
+
+    def _excused(self, finding: Finding) -> bool:
+        """Whether all that it shows is that the server was asked too often, which leaves the requirement open."""
+        why = limited(finding.frames)
+        if why:
+            self.inconclusive(finding.requirement, why)
+        return bool(why)
 
     def _count(self, requirement: str, case: str) -> None:
         self.tested.setdefault(requirement, Counter())[case] += 1
@@ -198,7 +206,7 @@ class Ledger:
 
     def doubt(self, finding: Finding) -> None:
         """A finding that did not show itself twice: it fails nobody."""
-        if not self.sealed:
+        if not (self.sealed or self._excused(finding)):
             self.flaky.append(finding)
 
     def give_way(self, told: Callable[[Finding], bool], why: str) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from conformance.checks.ledger import Ledger
 from conformance.codes import METHOD_NOT_FOUND
-from conformance.model import Basis, Finding, Judged, Level, Report, Requirement, Run, Severity, Verdict
+from conformance.model import Basis, Finding, Json, Judged, Level, Report, Requirement, Run, Severity, Verdict
 from conformance.session.messages import parse
 from conformance.survey.survey import Survey
 
@@ -131,17 +131,19 @@ def without_followers(verdicts: Iterable[Judged], facts: Facts) -> list[Judged]:
 
 def _unknown_method(finding: Finding, ledger: Ledger) -> str:
     """The method that the server never served, and whose refusal as unknown is all that proves the finding; else ""."""
-    asked, codes = set(), set()
+    asked: list[Json] = []
+    codes: list[Json] = []
     for frame in finding.frames:
         said = parse(frame.data)[0]  # what campaigns send is kept as bytes only
         message = said if isinstance(said, dict) else {}
         if frame.origin == "us":
-            asked.add(message.get("method"))
+            asked.append(message.get("method"))
         else:
             error = message.get("error")
-            codes.add(error.get("code") if isinstance(error, dict) else None)
-    method = asked.pop() if len(asked) == 1 else None
-    proved = isinstance(method, str) and method in ledger.unknown - ledger.served and codes == {METHOD_NOT_FOUND}
+            codes.append(error.get("code") if isinstance(error, dict) else None)
+    method = asked[0] if asked and all(each == asked[0] for each in asked) else None
+    refused = bool(codes) and all(code == METHOD_NOT_FOUND for code in codes)
+    proved = refused and isinstance(method, str) and method in ledger.unknown - ledger.served
     # Of several like findings only the frames of the first are kept; those of another method say so.
     alike = finding.occurrences == 1 or str(method) in finding.message
     return str(method) if proved and alike else ""

@@ -300,7 +300,7 @@ def http_ends_in_order_after_a_wrong_type(_server: Any) -> None:
 
     def post(exchange: Exchange, _request: Message, reply: Any) -> None:
         if refused:
-            exchange.server.socket.close()
+            exchange.server.server_close()
             threading.Timer(1, os._exit, (9,)).start()
             exchange.close_connection = True
         elif exchange.headers.get_content_type() == "application/json":

@@ -88,6 +88,7 @@ KINDS = (
     "silence",
     "tasks",
     "ids",
+    "replies",
     "handshakes",
     "machine",
     "over_http",

@@ -447,6 +447,25 @@ class SilentOnceOpen(Server):
             super().take(message)
 
 
+class LimitsRequests(Server):
+    """Refuses all but initialize from so many requests on as the next word says, as the word after it says."""
+
+    asked = 0
+
+    def answer(self, message: Message) -> Message:
+        """Or is right."""
+        self.asked += 1
+        if self.asked <= int(sys.argv[3]) or message["method"] == "initialize":
+            return super().answer(message)
+        if sys.argv[4] == "by-error":
+            return {"error": {"code": -32000, "message": "Too many requests"}}
+        if message["method"] != "tools/call":
+            return super().answer(message)
+        return {
+            "result": {"content": [{"type": "text", "text": "Rate limit exceeded: wait a minute"}], "isError": True}
+        }
+
+
 class TakesItsTime(Server):
     """Answers one after another, each 0.6 s late."""
 
@@ -507,6 +526,7 @@ MODES = {
     "once-only": OnceOnly,
     "after-others": AfterOthers,
     "race": Race,
+    "limits-requests": LimitsRequests,
     "takes-its-time": TakesItsTime,
     "slow-together": SlowTogether,
     "dies-of-garbage-once": DiesOfGarbageOnce,

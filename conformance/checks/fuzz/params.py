@@ -115,7 +115,8 @@ class InvalidParams:
                 return ""
             return self._wrong(reply, "are not answered", reply.call.lost if reply.call else "", Severity.WARNING)
         if reply.succeeded:
-            if example.about["unseen"] or reply.message.get("result", {}).get("isError") is True:
+            result = reply.message.get("result")
+            if example.about["unseen"] or (isinstance(result, dict) and result.get("isError") is True):
                 return ""
             ceiling = Severity.ADVICE if example.about["optional"] else Severity.WARNING
             shown = encode(reply.message).decode("utf-8", "replace")[:200]
