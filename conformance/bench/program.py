@@ -82,6 +82,7 @@ class Program:
                 self._sessions(self._phase("sessions"))
             for subject in self.subjects:
                 subject.client.carrier.rest()
+                subject.measured.seldom = subject.client.answers.seldom()
                 number, since = subject.client.cut
                 if number:
                     first = "it" if number == 1 else "the first"
@@ -282,10 +283,12 @@ class Program:
                 return
             for subject in going:
                 if not subject.measured.sessions:
+                    subject.costs.find()
                     subject.measured.sessions.append(subject.costs.look())
                 if not all(subject.open_and_close() for _ in range(SESSIONS_EACH)):
                     return
                 subject.measured.session_count += SESSIONS_EACH
+                subject.costs.find()
                 subject.measured.sessions.append(subject.costs.look())
 
 
