@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +15,7 @@ from conformance.bench.clock import Clock
 from conformance.bench.measured import Measured
 from conformance.bench.operations import FIRST_ID, PLACE, Operation
 from conformance.bench.plan import Plan
+from conformance.bench.program import Program
 from conformance.bench.subject import Subject
 from conformance.bench.symptoms import _differs, _serialises
 from conformance.engine.options import Options
@@ -104,6 +105,29 @@ def test_requests_that_wait_for_each_other_are_told_from_those_on_a_busy_machine
 def test_a_server_that_computes_is_not_said_to_wait_where_it_gets_little_of_the_processor() -> None:
     alone = Block(1, [0.0032, *[0.016] * 20], seconds=0.42, cpu=0.03)
     assert waiting(alone, blocks(32, 0.5, 64, 1.3, cpu=0.13)) == []
+
+
+class Concurrent:
+    """Stands for the client of a server that answers each request after 50 ms, or one after another."""
+
+    def __init__(self, serial: bool) -> None:
+        self._serial = serial
+
+    def one_by_one(self, operations: list[Operation], count: int, end: float, load: int) -> Block:
+        """A block that takes no time."""
+        return Block(load, [0.05 * (load if self._serial else 1)] * count, seconds=0.05)
+
+
+@pytest.mark.parametrize("serial", [True, False])
+def test_many_in_flight_are_left_out_only_where_requests_wait_for_each_other(serial: bool) -> None:
+    subject = Watched(True)
+    subject.client = cast("Any", Concurrent(serial))
+    subject.measured.cell(PLAIN.name, 1).blocks.append(blocks(1, 0.05, 10, 0.5))
+    clock = Clock(60, 60)
+    program = Program([subject], Plan(Options(revisions=()), loads=(1, 16), chosen_loads=True), clock, print)
+    cell = subject.measured.cell(PLAIN.name, 16)
+    assert program._worth(subject, cell, 0.5) is not serial
+    assert bool(cell.left_out) is serial
 
 
 class Watched(Subject):
