@@ -12,12 +12,13 @@ import pytest
 from conformance.bench.answers import ERROR, UNLIKE, WRONG, Answers
 from conformance.bench.client import Block
 from conformance.bench.clock import Clock
-from conformance.bench.measured import Measured
+from conformance.bench.costs import Cost
+from conformance.bench.measured import Batch, LongRun, Measured
 from conformance.bench.operations import FIRST_ID, PLACE, Operation
 from conformance.bench.plan import Plan
 from conformance.bench.program import Program
 from conformance.bench.subject import Subject
-from conformance.bench.symptoms import _differs, _serialises
+from conformance.bench.symptoms import _differs, _serialises, _slows
 from conformance.engine.options import Options
 from conformance.model import Target
 
@@ -105,6 +106,21 @@ def test_requests_that_wait_for_each_other_are_told_from_those_on_a_busy_machine
 def test_a_server_that_computes_is_not_said_to_wait_where_it_gets_little_of_the_processor() -> None:
     alone = Block(1, [0.0032, *[0.016] * 20], seconds=0.42, cpu=0.03)
     assert waiting(alone, blocks(32, 0.5, 64, 1.3, cpu=0.13)) == []
+
+
+@pytest.mark.parametrize(
+    ("paces", "found"),
+    [
+        ([1 + number / 10 for number in range(30)], ["slows"]),
+        ([1.0] * 10 + [1.02] * 10 + [1.1, 1.05, 9.5, 7.3, 7.0, 7.5, 2.7, 1.4, 2.2, 2.4], []),
+    ],
+)
+def test_a_server_that_slows_down_is_told_from_a_machine_that_is_busy_for_a_while(
+    paces: list[float], found: list[str]
+) -> None:
+    cost = Cost(0.0, 0, 1, 3, 1, 0.0)
+    batches = [Batch(100 * number, 100, pace, 1.0, cost) for number, pace in enumerate(paces)]
+    assert [kind for kind, _ in _slows(LongRun(batches))] == found
 
 
 class Concurrent:

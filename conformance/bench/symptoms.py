@@ -30,6 +30,8 @@ LEAST_LOOKS = 10
 """How often the memory is to be seen between sessions."""
 SLOWER = 1.6
 """So many times as slow at the end of the long run as at its beginning is conspicuous."""
+MIDWAY = 1.15
+"""So many times as slow in the middle, at least: what comes all at once at the end is something else on the machine."""
 STALL = 0.02, 10.0
 """Seconds, and times the usual latency, that an answer takes at least which counts as a stall."""
 TURNS, REGULAR, OTHERS = 6, 0.8, 0.05
@@ -179,7 +181,7 @@ def _slows(run: LongRun) -> Iterator[tuple[str, str]]:
     fair = [[batch.pace / batch.bare for batch in part if batch.bare] for part in parts]
     middles = [median(each) for each in plain]
     first = ratio(plain[0], plain[2])
-    if first is None or first.low < SLOWER or not middles[0] < middles[1] < middles[2]:
+    if first is None or first.low < SLOWER or not MIDWAY * middles[0] < middles[1] < middles[2]:
         return
     if median(fair[2]) < SLOWER * median(fair[0]):
         return
