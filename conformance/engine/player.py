@@ -195,6 +195,8 @@ class _Player:
             return Said(step, start, (self._request(step, wait and step.wait),))
         if step.kind == "notify":
             method, params = str(self._filled(step.method)), self._filled(step.params)
+            if method == "notifications/initialized" and isinstance(session.era, Handshake):
+                session.era.go_on(session)
             session.notify(method, None if params is ABSENT else params, illegal=step.illegal, headers=step.headers)
         elif step.kind == "pages":
             return self._pages(step, start)
