@@ -123,6 +123,8 @@ def test_a_bound_that_can_never_be_checked_is_wrong_use(bound: str, says: str) -
         ("slows", "slows"),
         ("stalls", "stalls"),
         ("drops", "drops"),
+        ("errs", "errors"),
+        ("forgets", "differs"),
     ],
 )
 def test_what_goes_wrong_only_under_load_is_found(tmp_path: Path, fault: str, symptom: str) -> None:
@@ -144,8 +146,17 @@ AT_URL = ("--url", "http://127.0.0.1:{port}/mcp", "--revision", "2025-11-25", "-
 OVER_HTTP = f"{SERVER} --transport http --port {{port}}"
 
 
-def test_a_thread_that_each_session_leaves_behind_is_found(tmp_path: Path) -> None:
-    assert symptoms_of(tmp_path, f"{OVER_HTTP} --load-fault leaks-threads", *AT_URL) == {"session-threads"}
+@pytest.mark.parametrize(
+    ("fault", "symptom"),
+    [
+        ("leaks-threads", "session-threads"),
+        ("leaks-processes", "session-processes"),
+        ("leaks-sessions", "session-memory"),
+    ],
+)
+def test_what_each_session_leaves_behind_is_found(tmp_path: Path, fault: str, symptom: str) -> None:
+    few = ("--in-flight", "8")  # or others open all the sessions for which there is time
+    assert symptoms_of(tmp_path, f"{OVER_HTTP} --load-fault {fault}", *AT_URL, *few) == {symptom}
 
 
 def test_a_correct_server_at_a_url_is_asked_over_one_and_many_sessions(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 from distributed import Client, Future
+from distributed.scheduler import KilledWorker
 
 from conformance.fleet import cluster, driver
 from conformance.fleet.driver import UNHEARD, Driver, SchedulerLost, Task
@@ -104,6 +105,33 @@ def test_a_scheduler_that_answers_late_is_not_given_up(tmp_path: Path, monkeypat
     assert driven(Busy(UNHEARD - 1), tmp_path) == ["one"]
     with pytest.raises(SchedulerLost):
         driven(Busy(UNHEARD), tmp_path)
+
+
+class Mourner(Listener):
+    """Remembers who died how often, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deaths: dict[str, list[int]] = {}
+
+    def died(self, name: str, deaths: int) -> None:
+        """Remember it."""
+        self.deaths.setdefault(name, []).append(deaths)
+
+
+def test_of_two_servers_that_are_started_in_the_same_way_each_has_its_own_three_workers(tmp_path: Path) -> None:
+    def dies(job: Job) -> Tried | None:
+        raise KilledWorker(job.key, cast("Any", None), 0)
+
+    twins = [Entry(name, {"server": "true"}) for name in ("one", "two")]
+    listener, store = Mourner(), Store(tmp_path)
+    try:
+        jobs = (Task(each, each.digest(()), Job(each.key, each.settings)) for each in twins)
+        Driver(cast("Client", Busy(0)), store, listener).run(jobs, dies)
+    finally:
+        store.close()
+    assert listener.deaths == {"one": [1, 2, 3], "two": [1, 2, 3]}
+    assert sorted(listener.names) == ["one", "two"]
 
 
 def test_a_connection_that_breaks_is_not_taken_for_a_disk_that_is_full(tmp_path: Path) -> None:

@@ -241,6 +241,30 @@ NOT_HERE: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-v/etc:/x"],
+        ["-itv", "/etc:/x"],
+        ["-v", "./../../etc:/x"],
+        ["--volume", "data/../../etc:/x"],
+        ["--mount", 'type=bind,"source=/etc",dst=/x'],
+        ["--device-cgroup-rule", "b 8:0 rwm"],
+        ["--env-file", "/etc/passwd"],
+        ["--use-api-socket"],
+    ],
+)
+def test_a_container_gets_no_folder_of_this_machine_however_it_asks(words: list[str]) -> None:
+    server = package("oci", "example/x:1", runtimeArguments=[positional(word) for word in words])
+    assert entry(server).problem.startswith("its container asks for what belongs to this machine: ")
+
+
+@pytest.mark.parametrize("words", [["-v", "data:/x"], ["-v", "./data:/x"], ["-eLevel=/x"], ["-it"]])
+def test_a_container_may_have_what_is_its_own(words: list[str]) -> None:
+    server = package("oci", "example/x:1", runtimeArguments=[positional(word) for word in words])
+    assert entry(server).problem == ""
+
+
 @pytest.mark.parametrize("server, why", NOT_HERE.values(), ids=NOT_HERE)
 def test_what_cannot_be_started_says_why(server: dict[str, Any], why: str) -> None:
     assert entry(server).problem == why
@@ -337,6 +361,29 @@ def test_of_the_list_of_a_registry_the_latest_versions_are_taken_and_what_was_de
     assert [(each.name, each.version) for each in found.entries] == [("a/one", "1.1.0"), ("a/two", "2.0.0")]
     told = [note.partition(": ")[2] for note in found.notes]
     assert told == ["1 deleted servers left out", "2 older versions left out"]
+
+
+def test_one_element_that_is_wrong_or_empty_does_not_keep_the_rest_of_a_registry_from_being_tested(
+    tmp_path: Path,
+) -> None:
+    empty = {"server": {"name": "a/empty", "description": "", "version": "1.0.0"}}
+    servers = [listed("a/one", "1.0.0", True), empty, {"server": {"name": 5}}, "junk", None]
+    (tmp_path / "list.json").write_text(json.dumps({"servers": servers}))
+    found = read([tmp_path / "list.json"], Choice(programs=EVERYTHING))
+    assert [(each.name, each.problem) for each in found.entries] == [
+        ("a/one", ""), ("a/empty", "its server.json has neither packages nor remotes"),
+    ]  # fmt: skip
+    assert found.notes == [f"{tmp_path / 'list.json'}: 3 elements that name no server left out"]
+
+
+def test_where_a_list_does_not_say_which_version_is_the_latest_their_numbers_do(tmp_path: Path) -> None:
+    versions = ["1.2.0", "1.10.0", "1.10.0-beta", "1.9.9"]
+    servers = [{"name": "a/one", "version": version, **package("npm", "x", version)} for version in versions]
+    older = {"name": "a/two", "version_detail": {"version": "2.0.0", "is_latest": True}, "packages": []}
+    other = {"name": "a/two", "version_detail": {"version": "3.0.0", "is_latest": False}, "packages": []}
+    (tmp_path / "list.json").write_text(json.dumps([*servers, older, other]))
+    found = read([tmp_path / "list.json"], Choice(programs=EVERYTHING))
+    assert [(each.name, each.version) for each in found.entries] == [("a/one", "1.10.0"), ("a/two", "2.0.0")]
 
 
 def test_a_folder_may_hold_files_of_every_kind(tmp_path: Path) -> None:

@@ -22,11 +22,16 @@ SHORT = 4096
 """Bytes of an answer that is remembered as it is; of a longer one a digest is."""
 MOST_VALIDATED = 2000
 """Answers of one operation that are compared with the schema of its method."""
+APART, TWO, SELDOM = 20, 2, 0.05
+"""Usual answers that follow one that is not, how often that is seen, and what part of all they are at most, before it
+is said that an operation has one answer and sometimes another."""
 
 ERROR, WRONG, INVALID = "error", "answer of another request", "invalid result"
 TWICE, STRAY, UNREADABLE, LOST = "second answer", "unknown id", "not JSON-RPC", "no answer"
 ENDED = "connection ended"
-KINDS = (LOST, ERROR, WRONG, INVALID, TWICE, STRAY, UNREADABLE, ENDED)
+UNLIKE = "without its argument"
+"""An answer that does not repeat the argument, though the tool does so."""
+KINDS = (LOST, ERROR, WRONG, UNLIKE, INVALID, TWICE, STRAY, UNREADABLE, ENDED)
 """What counts as an error, each kind by its name in reports."""
 CUT = "time ran out"
 """A request that was under way when the time was over: counted, and no error."""
@@ -48,6 +53,33 @@ class Known:
     usual: set[bytes] = field(default_factory=set)
     asked: int = 0
     validated: int = 0
+    first: bytes = b""
+    same: int = 0
+    """Answers that were the first one."""
+    others: int = 0
+    """Those that were not, but were followed by it again and again: neither a clock nor a changed list does that."""
+    times: int = 0
+    """How often that was seen."""
+    _since: int = 0
+    _pending: int = 0
+
+    def note(self, plain: bytes) -> None:
+        """Count an answer that is as good as the others."""
+        self.first = self.first or plain
+        if plain != self.first:
+            self._since, self._pending = 0, self._pending + 1
+            return
+        self.same += 1
+        self._since += 1
+        if self._pending and self._since >= APART:
+            self.others += self._pending
+            self.times += 1
+            self._pending = 0
+
+    @property
+    def seldom(self) -> int:
+        """How many answers were not the one that nearly all were; 0 where answers may differ."""
+        return self.others if self.times >= TWO and self.others <= SELDOM * self.same else 0
 
     @property
     def constant(self) -> bool:
@@ -74,11 +106,13 @@ class Answers:
         if len(plain) > SHORT:
             plain = blake2b(plain, digest_size=32).digest()
         if plain in known.usual:
+            known.note(plain)
             known.asked += self.learning
             return ""
         problem = self._problem(operation, number, data, known)
         if problem:
             return problem
+        known.note(plain)
         if self.learning:
             known.asked += 1
             if len(known.usual) < LEARNED:
@@ -89,17 +123,22 @@ class Answers:
             return WRONG if any(plain in other.usual for other in others) else CHANGED
         return ""
 
+    def seldom(self) -> dict[str, tuple[int, int]]:
+        """Operation → how many answers were not the one that nearly all were, and how many those are."""
+        return {name: (known.seldom, known.same) for name, known in self._known.items() if known.seldom}
+
     def _problem(self, operation: Operation, number: int, data: bytes, known: Known) -> str:
         message, readable = parse(data)
         if not readable or not isinstance(message, dict):
             return UNREADABLE
         if message.get("id") != number or ("result" in message) == ("error" in message):
             return UNREADABLE
-        if "error" in message:
+        if "error" in message or (members(message["result"]).get("isError") is True and not operation.fails):
             return ERROR
-        marks = {int(mark) for mark in _MARK.findall(data)} if operation.marked else set()
-        if marks and number not in marks:
-            return WRONG
+        if operation.marked:
+            marks = {int(mark) for mark in _MARK.findall(data)}
+            if number not in marks:
+                return WRONG if marks else UNLIKE
         if known.validated < MOST_VALIDATED:
             known.validated += 1
             return INVALID if self._invalid(operation, message["result"]) else ""

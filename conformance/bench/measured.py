@@ -135,6 +135,8 @@ class Measured:
     peak: int = 0
     rules: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    seldom: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Operation → how many answers were not the one that nearly all were, and how many those are."""
     lost: str = ""
     """Why the server could not be asked any more before the end."""
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from conformance.bench.answers import CUT
+from conformance.bench.answers import CUT, errors
 from conformance.bench.bare_loop import BareLoop
 from conformance.bench.clock import RAN_OUT, Clock
 from conformance.bench.costs import Cost, Watcher
@@ -42,6 +42,10 @@ ALONE = 3
 """What is measured alone gets so many times the time of other blocks: there is only one answer at a time."""
 THIN = 0.008
 """Seconds of a block, below which rather fewer loads are measured."""
+BREADTH = 0.5
+"""Part of the time of an operation that its first turn may take: each load once comes before some of them often."""
+PROBE = 4
+"""So many times as many requests in flight are tried before far more are left out as too slow."""
 SESSIONS_EACH = 3
 """Sessions between two looks at the costs."""
 
@@ -82,6 +86,7 @@ class Program:
                 self._sessions(self._phase("sessions"))
             for subject in self.subjects:
                 subject.client.carrier.rest()
+                subject.measured.seldom = subject.client.answers.seldom()
                 number, since = subject.client.cut
                 if number:
                     first = "it" if number == 1 else "the first"
@@ -166,9 +171,11 @@ class Program:
             for load in loads:
                 self.bare.measure(load, max(SLICE / 2, seconds))
             for name in names:
-                budget += seconds * (len(loads) + ALONE - 1) * len(self.subjects)
+                share = seconds * (len(loads) + ALONE - 1) * len(self.subjects)
+                budget += share
                 began = time.monotonic()
-                self._operation(name, loads, turn, seconds, max(seconds, budget - spent))
+                most = max(seconds, budget - spent, 0 if turn else BREADTH * rounds * share)
+                self._operation(name, loads, turn, seconds, most)
                 spent += time.monotonic() - began
 
     def _operation(self, name: str, loads: tuple[int, ...], turn: int, seconds: float, left: float) -> None:
@@ -235,7 +242,16 @@ class Program:
         if self.plan.rate and cell.load > max(1.0, self.plan.rate * median(known[-1].latencies)):
             cell.left_out = f"at {self.plan.rate:g} requests a second there are never so many in flight"
             return False
-        expected = cell.load / known[-1].load * median(known[-1].latencies)
+        load, usual = known[-1].load, median(known[-1].latencies)
+        while cell.load / load * usual > left and PROBE * load < cell.load and PROBE * usual <= left:
+            # Whether requests wait for each other, which would take so long, is found out with a few of them.
+            probe = subject.client.one_by_one([operation], PROBE * load, time.monotonic() + left, PROBE * load)
+            if errors(probe.wrong):
+                subject.measured.cell(cell.operation, PROBE * load).blocks.append(probe)
+            if not probe.answered:
+                break
+            load, usual = PROBE * load, median(probe.answered)
+        expected = cell.load / load * usual
         cell.left_out = "" if expected <= left else f"it may take {expected:.2g} s: a longer --duration has time for it"
         return not cell.left_out
 
@@ -282,10 +298,12 @@ class Program:
                 return
             for subject in going:
                 if not subject.measured.sessions:
+                    subject.costs.find()
                     subject.measured.sessions.append(subject.costs.look())
                 if not all(subject.open_and_close() for _ in range(SESSIONS_EACH)):
                     return
                 subject.measured.session_count += SESSIONS_EACH
+                subject.costs.find()
                 subject.measured.sessions.append(subject.costs.look())
 
 

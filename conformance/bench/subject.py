@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from conformance.bench.answers import Answers
 from conformance.bench.carriers import Carrier, TransportCarrier
 from conformance.bench.client import Client
-from conformance.bench.clock import CLOSING, Clock
+from conformance.bench.clock import CLOSING, RAN_OUT, Clock
 from conformance.bench.costs import Costs, pids_of
 from conformance.bench.http_carrier import HttpCarrier, proxied
 from conformance.bench.measured import Measured, Start
@@ -39,6 +39,10 @@ TRIAL = 0.3
 """Part of the time that is left then in which each operation is tried once."""
 WATCHED = 32
 """Requests in flight while the invariants watch."""
+LOADED = 0.7
+"""Part of that time in which they are; in the rest one is asked after the other."""
+ALMOST = 0.9
+"""Part of a shortened wait after which what it was for may have failed because of that."""
 
 
 SESSION_ID = "Mcp-Session-Id"
@@ -146,7 +150,10 @@ class Subject:
             session = self._session(self.revision, own_process=True)
             session.open()
         except NOT_TO_BE_HAD as why:
-            self._note(f"a start failed: {why}")
+            if not self._hurried(began):
+                self._note(f"a start failed: {why}")
+            elif not self.measured.starts:
+                self.measured.left_out["start and end"] = RAN_OUT
             return
         opened = time.monotonic()
         method, params = session.era.sentinel(session)
@@ -173,20 +180,28 @@ class Subject:
         fast = [each for each in self.measured.operations if each.alone < seconds / 4]
         if not fast:
             return
-        loaded = self._watched(fast, WATCHED, seconds)
-        calm = self._watched(fast, 1, 0.0) if loaded else {}
-        self.measured.rules = {rule: what for rule, what in loaded.items() if rule not in calm}
+        loaded, _ = self._watched(fast, WATCHED, LOADED * seconds)
+        calm, complete = self._watched(fast, 1, 0.0) if loaded else ({}, True)
+        if complete:
+            self.measured.rules = {rule: what for rule, what in loaded.items() if rule not in calm}
+        else:  # nobody knows which of them are broken without load, too
+            self.measured.left_out["rules under load"] = RAN_OUT
 
-    def _watched(self, operations: list[Operation], load: int, seconds: float) -> dict[str, str]:
-        """Requirement → what breaks it, with so many requests in flight. Each operation is asked for once at least."""
+    def _watched(self, operations: list[Operation], load: int, seconds: float) -> tuple[dict[str, str], bool]:
+        """Requirement → what breaks it, with so many requests in flight; whether it came to its end.
+
+        Each operation is asked for once at least, unless the time runs out or the server does not answer.
+        """
         assert self.revision is not None
+        began = time.monotonic()
         try:
             session = self._session(self.revision, own_process=False)
             stage = Stage(session, Ledger(), load_invariants(), self._connections)
             stage.open()
         except NOT_TO_BE_HAD as why:
-            self._note(f"no session could be opened for the invariants: {why}")
-            return {}
+            if not self._hurried(began):
+                self._note(f"no session could be opened for the invariants: {why}")
+            return {}, False
         stage.enter("bench/load")
         if self._survey is not None:
             session.header_arguments = self._survey.header_arguments
@@ -214,20 +229,24 @@ class Subject:
                 stage.hurried = True
                 break
         self._clock.check()
+        complete = number >= len(operations) and session.alive and not stage.hurried
         stage.close()
-        return {
+        found = {
             each.requirement: f"{each.message}; expected {each.expected}; actual {each.actual}"
             for each in stage.ledger.findings
         }
+        return found, complete
 
     def open_and_close(self) -> bool:
         """Open a session beside the one that is measured, and close it; whether that went well."""
         assert self.revision is not None
+        began = time.monotonic()
         try:
             session = self._session(self.revision, own_process=False)
             session.open()
         except NOT_TO_BE_HAD as why:
-            self._note(f"a session could not be opened: {why}")
+            if not self._hurried(began):
+                self._note(f"a session could not be opened: {why}")
             return False
         session.close()
         self._connections.release(session)
@@ -246,11 +265,13 @@ class Subject:
                 continue
             if not self._clock.left:
                 return False
+            began = time.monotonic()
             try:
                 session = self._session(revision, own_process=False)
                 session.open()
             except NOT_TO_BE_HAD as why:
-                self._note(f"no more than {len(self._sessions)} sessions could be opened: {why}")
+                if not self._hurried(began):
+                    self._note(f"no more than {len(self._sessions)} sessions could be opened: {why}")
                 return False
             self._sessions.append(session)
         carrier.sessions = [dict(session.http_headers) for session in self._sessions[:number]]
@@ -292,6 +313,12 @@ class Subject:
         """A session whose waits end with the clock. Raises StartError."""
         self._connections.limits = self._clock.within(self._connections.limits)
         return self._connections.session(revision, own_process=own_process)
+
+    def _hurried(self, began: float) -> bool:
+        """Whether what was begun then, and failed, may have done so because it got less time than the user gives."""
+        full, given = self._plan.options.limits, self._connections.limits
+        waits = [mine for mine, usual in ((given.start, full.start), (given.answer, full.answer)) if mine < usual]
+        return bool(waits) and time.monotonic() - began >= ALMOST * min(waits)
 
     def _note(self, words: str) -> None:
         """What the report is to say, unless it is due to us who end everything."""

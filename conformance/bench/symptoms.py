@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-from conformance.bench.answers import ENDED, ERROR, INVALID, LOST, STRAY, TWICE, UNREADABLE, WRONG
+from conformance.bench.answers import ENDED, ERROR, INVALID, LOST, STRAY, TWICE, UNLIKE, UNREADABLE, WRONG
 from conformance.bench.bare_loop import BareLoop
 from conformance.bench.estimates import Estimate, growth, quantile, ratio, slope
 from conformance.bench.measured import Batch, Cell, LongRun, Measured
@@ -26,8 +26,12 @@ STEADY = 0.4
 """The lower end of the interval, as a part of the mean, at least: what collects garbage grows by fits and starts."""
 LEAST_GROWN = 256 * 1024
 """Bytes by which the memory has to have grown: it is taken in pieces of 128 KiB and more."""
+LEAST_LOOKS = 10
+"""How often the memory is to be seen between sessions."""
 SLOWER = 1.6
 """So many times as slow at the end of the long run as at its beginning is conspicuous."""
+MIDWAY = 1.15
+"""So many times as slow in the middle, at least: what comes all at once at the end is something else on the machine."""
 STALL = 0.02, 10.0
 """Seconds, and times the usual latency, that an answer takes at least which counts as a stall."""
 TURNS, REGULAR, OTHERS = 6, 0.8, 0.05
@@ -43,8 +47,14 @@ ENOUGH = 5
 """Answers alone that are needed for it."""
 IDLE = 0.5
 """Part of the time in which a server computes at most that has no such reason to serve one after another."""
+COMPUTED = 1 / 3
+"""The same, as a part of the quickest answer alone."""
+NO_MORE = 2.5
+"""So many times as many answers a second as alone are the most of a server that serves one after another: where the
+machine is busy, each of a few takes longer, and yet they do not wait for each other."""
 WRONGS = (
     (WRONG, "mixes", "answers had the result of another request"),
+    (UNLIKE, "differs", "answers did not repeat the argument, as that of each request alone does"),
     (ERROR, "errors", "requests that are answered well alone were answered by an error"),
     (INVALID, "invalid", "results did not have the form that their method needs"),
     (TWICE, "twice", "answers came a second time"),
@@ -67,6 +77,7 @@ def _all(measured: Measured, bare: BareLoop) -> Iterator[tuple[str, str]]:
         yield "gone", f"the server could not be asked to the end: {measured.lost}"
     yield from _drops(measured)
     yield from _wrong(measured)
+    yield from _differs(measured)
     yield from _leaks(measured)
     yield from _per_session(measured)
     yield from _slows(measured.long_run)
@@ -87,7 +98,7 @@ def grown(run: LongRun, kind: str) -> Estimate | None:
 
 
 def lasting(measured: Measured, kind: str) -> Estimate | None:
-    """How much `rss`, `threads` or `files` grow with each session that was opened and closed.
+    """How much `rss`, `threads`, `files` or `processes` grow with each session that was opened and closed.
 
     Where each session has a process of its own these do not depend on each other, so that it is the slope of the line
     through them: how much more each takes than the one before.
@@ -96,8 +107,9 @@ def lasting(measured: Measured, kind: str) -> Estimate | None:
     if own:
         return slope([float(i) for i, _ in own], [level for _, level in own])
     costs = measured.sessions[int(len(measured.sessions) * WARM) :]
-    levels = [float(getattr(cost, kind)) for cost in costs]
-    return growth(levels, [float(SESSIONS_EACH)] * (len(levels) - 1))
+    each = max(1, round(len(costs) / GROUPS))
+    levels = [float(getattr(cost, kind)) for cost in costs[::each]]
+    return growth(levels, [float(each * SESSIONS_EACH)] * (len(levels) - 1))
 
 
 def _leaks(measured: Measured) -> Iterator[tuple[str, str]]:
@@ -117,27 +129,43 @@ def _leaks(measured: Measured) -> Iterator[tuple[str, str]]:
 
 def _both_halves(batches: Sequence[Batch]) -> bool:
     """Whether the memory grew in the first and in the second half: what a cache takes comes to an end."""
-    middle = len(batches) // 2
-    halves = [batches[: middle + 1], batches[middle:]]
-    rises = [half[-1].cost.rss - half[0].cost.rss for half in halves if half]
+    return _rises([batch.cost.rss for batch in batches])
+
+
+def _rises(levels: Sequence[int]) -> bool:
+    middle = len(levels) // 2
+    rises = [half[-1] - half[0] for half in (levels[: middle + 1], levels[middle:]) if half]
     return len(rises) == 2 and sum(rises) >= LEAST_GROWN and min(rises) >= sum(rises) / 5
 
 
 def _per_session(measured: Measured) -> Iterator[tuple[str, str]]:
-    for kind, word in (("threads", "threads"), ("files", "open files")):
+    found: list[str] = []
+    for kind, word in (("processes", "processes"), ("threads", "threads"), ("files", "open files")):
         more = lasting(measured, kind)
-        if more is not None and more.low > 0.05:
+        if more is not None and more.low > 0.05 and "processes" not in found:  # these have threads and files
+            found.append(kind)
             told = f"{more.value:.2g} {word} (95 %: {more.low:.2g} to {more.high:.2g})"
             yield f"session-{kind}", f"a session leaves {told} behind, over {measured.session_count} sessions"
-    more = lasting(measured, "rss")
-    own = [each for each in measured.starts if each.cost is not None]
-    if more is not None and own and more.low * len(own) >= LEAST_GROWN and more.low >= STEADY * more.value:
-        told = f"{size(more.value)} (95 %: {size(more.low)} to {size(more.high)})"
-        yield "session-memory", f"the process of each session takes {told} more than the one before, over {len(own)}"
+    if not found:  # each of them takes memory
+        yield from _session_memory(measured)
     left = [each.left for each in measured.starts if each.left]
     if left:
         often = f" ({len(left)} of {len(measured.starts)})" if len(left) > 1 else ""
         yield "left-behind", f"a session that ends leaves processes behind{often}: {left[0]}"
+
+
+def _session_memory(measured: Measured) -> Iterator[tuple[str, str]]:
+    more = lasting(measured, "rss")
+    costs = measured.sessions[int(len(measured.sessions) * WARM) :]
+    steady = more is not None and more.low >= max(LEAST_LEAK, STEADY * more.value)
+    if more is not None and steady and len(costs) >= LEAST_LOOKS and _rises([cost.rss for cost in costs]):
+        told = f"{size(more.value)} (95 %: {size(more.low)} to {size(more.high)})"
+        kept = f"a session leaves {told} of memory behind, over {measured.session_count} sessions"
+        yield "session-memory", f"{kept}: a leak, or what is kept until it expires"
+    own = [each for each in measured.starts if each.cost is not None]
+    if more is not None and own and more.low * len(own) >= LEAST_GROWN and more.low >= STEADY * more.value:
+        told = f"{size(more.value)} (95 %: {size(more.low)} to {size(more.high)})"
+        yield "session-memory", f"the process of each session takes {told} more than the one before, over {len(own)}"
 
 
 # -- latency
@@ -153,7 +181,7 @@ def _slows(run: LongRun) -> Iterator[tuple[str, str]]:
     fair = [[batch.pace / batch.bare for batch in part if batch.bare] for part in parts]
     middles = [median(each) for each in plain]
     first = ratio(plain[0], plain[2])
-    if first is None or first.low < SLOWER or not middles[0] < middles[1] < middles[2]:
+    if first is None or first.low < SLOWER or not MIDWAY * middles[0] < middles[1] < middles[2]:
         return
     if median(fair[2]) < SLOWER * median(fair[0]):
         return
@@ -202,12 +230,12 @@ def _serialises(measured: Measured) -> Iterator[tuple[str, str]]:
         if alone is None or len(alone.latencies) < ENOUGH or not more:
             continue
         usual = quantile(alone.latencies, 0.2)
-        if usual < LEAST_WAIT or alone.cpu / alone.seconds > IDLE:
+        if usual < LEAST_WAIT or _computes(alone, more):
             continue
         asked += 1
         cell = max(more, key=lambda each: each.load)
         waits = quantile(cell.latencies, 0.5) / (cell.load * usual)
-        if waits >= SERIAL and cell.cpu / cell.seconds <= IDLE:
+        if waits >= SERIAL and cell.rate <= NO_MORE * alone.rate:
             found.append((operation.name, cell, usual))
     if found:
         name, cell, usual = found[0]
@@ -217,6 +245,18 @@ def _serialises(measured: Measured) -> Iterator[tuple[str, str]]:
             f"requests wait for each other while the server hardly computes: {name} takes {usual * 1000:.3g} ms alone "
             f"and {quantile(cell.latencies, 0.5) * 1000:.3g} ms with {cell.load} in flight{rest}",
         )
+
+
+def _computes(alone: Cell, more: Sequence[Cell]) -> bool:
+    """Whether a server has reason to serve one after another: it computes.
+
+    Where others keep the machine busy it computes only now and then, but for no shorter time in all.
+    """
+    if any(cell.cpu / cell.seconds > IDLE for cell in (alone, max(more, key=lambda each: each.load))):
+        return True
+    cells = [alone, *more]
+    each = sum(cell.cpu for cell in cells) / sum(len(cell.latencies) for cell in cells)
+    return each > COMPUTED * alone.latencies[0]
 
 
 def _drops(measured: Measured) -> Iterator[tuple[str, str]]:
@@ -246,6 +286,13 @@ def _wrong(measured: Measured) -> Iterator[tuple[str, str]]:
         if number and not (kind == ENDED and measured.lost):
             first = f", from {min(loads)} in flight on" if loads and min(loads) > 1 else ""
             yield symptom, f"{number} {words}{first}"
+
+
+def _differs(measured: Measured) -> Iterator[tuple[str, str]]:
+    """Valid answers that are not the one that an operation has before and after: a cache may do that, too."""
+    for name, (number, usual) in measured.seldom.items():
+        were = "answer was" if number == 1 else "answers were"
+        yield "differs", f"{number} {were} not the one that {usual} others were, before and after: {name}"
 
 
 def size(number: float) -> str:

@@ -42,6 +42,11 @@ class Task:
     digest: str
     job: Job
 
+    @property
+    def id(self) -> str:
+        """Stands for the server, too: several may be listed that are started in the same way."""
+        return f"{self.digest}-{self.entry.key}"
+
 
 @dataclass(frozen=True, slots=True)
 class Landed:
@@ -142,21 +147,21 @@ class Driver:
             future = self._client.submit(work, task.job, key=name, pure=False)
         except (OSError, TimeoutError):  # or it would pass for a result that cannot be written
             raise SchedulerLost from None
-        self._flying[task.digest + task.entry.key] = future
+        self._flying[task.id] = future
         future.add_done_callback(lambda done: self._landed.put(_landed(task, done)))
 
     def _end(self, landed: Landed) -> Task | None:
         """Keep what was learned; the task if it is to be tried again."""
         task, error = landed.task, landed.error
-        self._flying.pop(task.digest + task.entry.key, None)
+        self._flying.pop(task.id, None)
         if landed.tried is not None:
-            attempts = 1 + self._deaths.get(task.digest, 0)
+            attempts = 1 + self._deaths.get(task.id, 0)
             tried = landed.tried
             self._keep(result_of(task.entry, task.digest, tried, attempts), tried.page, tried.badge)
             return None
         if isinstance(error, KilledWorker):
-            deaths = self._deaths.get(task.digest, 0) + error.allowed_failures + 1
-            self._deaths[task.digest] = deaths
+            deaths = self._deaths.get(task.id, 0) + error.allowed_failures + 1
+            self._deaths[task.id] = deaths
             self._store.put_deaths(self._deaths)
             self._listener.died(task.entry.name, deaths)
             if deaths < DEADLY:
@@ -167,8 +172,8 @@ class Driver:
             return None
         self._check()
         # Taken away from us, for example by somebody who restarted the workers.
-        self._attempts[task.digest] = self._attempts.get(task.digest, 0) + 1
-        if self._attempts[task.digest] < DEADLY:
+        self._attempts[task.id] = self._attempts.get(task.id, 0) + 1
+        if self._attempts[task.id] < DEADLY:
             return task
         why = f"{type(error).__name__}: {error}".splitlines()[0] if error is not None else "it was cancelled"
         self._keep(not_tested(task.entry, task.digest, f"no worker could test it: {why}"))

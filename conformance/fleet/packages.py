@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,9 +29,12 @@ TRANSPORTS = {"streamable-http": "", "streamable": "", "http": "", "sse": "sse"}
 SHORTEST = 6
 """Characters of what may be a secret."""
 SHARING = re.compile(
-    r"--(privileged|pid|ipc|uts|userns|cgroupns|cap-add|device|security-opt|group-add|volumes-from)(=|\Z)"
+    r"--(privileged|pid|ipc|uts|userns|cgroupns|cgroup-parent|cap-add|device[a-z-]*|gpus|security-opt|group-add|runtime"
+    r"|volumes-from|env-file|label-file|cidfile|use-api-socket|rootfs|pod)(=|\Z)"
 )
-"""Options of a container that undo what keeps it apart from this machine."""
+"""Options of a container that undo what keeps it apart from this machine, or read or write files of it."""
+SHORT = re.compile(r"-[A-Za-z]*?v")
+"""`-v` with its value in the same word, or together with options that have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +213,21 @@ def _oci(parts: _Parts) -> list[str]:
 def _mounts(word: str, following: str) -> bool:
     """Whether an option mounts a place of this machine that is not in the folder where the server is started."""
     option, assigned, value = word.partition("=")
-    value = value if assigned else following
-    if option in ("-v", "--volume"):
-        source = value.partition(":")[0]
-        return source.startswith(("/", "~", "..")) or "$" in source
     if option == "--mount":
-        source = next((part.partition("=")[2] for part in value.split(",") if part.startswith(("src=", "source="))), "")
-        return source.startswith(("/", "~", ".."))
+        value = value if assigned else following
+        parts = [part.strip(' "').partition("=") for part in value.split(",")]
+        return any(key in ("src", "source") and _outside(place) for key, _, place in parts)
+    if option in ("-v", "--volume"):
+        return _outside((value if assigned else following).partition(":")[0])
+    if (short := SHORT.match(word)) and not word.startswith("--"):
+        return _outside((word[short.end() :].removeprefix("=") or following).partition(":")[0])
     return False
+
+
+def _outside(place: str) -> bool:
+    """Whether a place is not in the folder where the server is started."""
+    place = place.strip(' "')
+    return place.startswith(("/", "~")) or "$" in place or os.path.normpath(place).startswith("..")
 
 
 def _nuget(parts: _Parts) -> list[str]:

@@ -18,6 +18,8 @@ from conformance.model import Json, elements, members
 OFFICIAL = "io.modelcontextprotocol.registry/official"
 GONE = "deleted"
 
+Rank = tuple[list[int], bool, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -55,36 +57,52 @@ def servers_of(data: Json) -> Found | None:
     listed = elements(data) or elements(members(data).get("servers"))
     if not listed and is_server(data):
         listed = [data]
-    if not listed or not all(map(is_server, listed)):
+    if not any(map(is_server, listed)) or any(map(_is_target, listed)):
         return None
     found = Found()
-    latest: dict[str, tuple[bool, dict[str, Json]]] = {}
-    gone = older = 0
-    for each in listed:
+    latest: dict[str, tuple[tuple[bool, Rank], dict[str, Json]]] = {}
+    gone = older = wrong = 0
+    for each in map(members, listed):
         server = each["server"] if isinstance(each.get("server"), dict) else each
         server = {_camel(name): value for name, value in server.items()}
+        if not isinstance(server.get("name"), str) or not server["name"].strip():
+            wrong += 1
+            continue
         said = members(members(each.get("_meta")).get(OFFICIAL)) or members(members(server.get("_meta")).get(OFFICIAL))
         if GONE in (said.get("status"), server.get("status")):
             gone += 1
             continue
-        is_latest = (said.get("isLatest") or said.get("is_latest")) is True
+        said = {**members(server.get("versionDetail")), **said}
+        rank = (said.get("isLatest") or said.get("is_latest")) is True, _rank(_version(server))
         name = server["name"]
-        if name in latest:
-            older += 1
-            if latest[name][0] and not is_latest:
-                continue
-        latest[name] = (is_latest, server)
+        older += name in latest
+        if name not in latest or latest[name][0] <= rank:
+            latest[name] = (rank, server)
     found.servers = [server for _, server in latest.values()]
-    found.notes = [
-        f"{number} {what} left out" for number, what in ((gone, "deleted servers"), (older, "older versions")) if number
-    ]
+    told = ((gone, "deleted servers"), (older, "older versions"), (wrong, "elements that name no server"))
+    found.notes = [f"{number} {what} left out" for number, what in told if number]
     return found
+
+
+def _is_target(element: Json) -> bool:
+    """Whether an element is one of a list of targets."""
+    return isinstance(members(element).get("server"), (str, list)) or isinstance(members(element).get("url"), str)
+
+
+def _version(server: Mapping[str, Json]) -> str:
+    return str(server.get("version") or members(server.get("versionDetail")).get("version") or "")
+
+
+def _rank(version: str) -> Rank:
+    """What versions are ordered by: their numbers; one that is only a candidate for another comes before it."""
+    plain, _, more = version.lstrip("v").partition("+")[0].partition("-")
+    return [int(number) for number in re.findall(r"\d+", plain)], not more, more
 
 
 def entry_of(server: Mapping[str, Json], choice: Choice) -> Entry:
     """The entry of a server.json: what can be started here; else, if that is allowed, what can be reached."""
     name = str(server["name"])
-    version = server.get("version") or members(server.get("versionDetail")).get("version") or ""
+    version = _version(server)
     why: list[str] = []
     for kind, given in _ways(server, choice):
         values = Values(choice.values.get(name, {}))
@@ -93,12 +111,12 @@ def entry_of(server: Mapping[str, Json], choice: Choice) -> Entry:
         except Impossible as reason:
             why.append(str(reason))
             continue
-        entry = Entry(name, made.settings, version=str(version), environment=made.environment, secrets=made.secrets)
+        entry = Entry(name, made.settings, version=version, environment=made.environment, secrets=made.secrets)
         return replace(entry, bundle=made.bundle)
     if not choice.remotes and elements(server.get("remotes")):
         why.append("it is at a URL, which --remotes allows to be tested")
     problem = "; ".join(dict.fromkeys(why)) or "its server.json has neither packages nor remotes"
-    return Entry(name, {}, version=str(version), problem=problem)
+    return Entry(name, {}, version=version, problem=problem)
 
 
 def _ways(server: Mapping[str, Json], choice: Choice) -> Iterator[tuple[str, dict[str, Json]]]:

@@ -88,7 +88,7 @@ class Store:
         (self.folder / DEATHS).unlink(missing_ok=True)
 
     def deaths(self) -> dict[str, int]:
-        """Digest of what is tested → how many workers died while they tested it, in earlier runs too."""
+        """Task (`Task.id`) → how many workers died while they tested it, in earlier runs too."""
         with contextlib.suppress(OSError, ValueError):
             return {str(k): int(n) for k, n in json.loads((self.folder / DEATHS).read_text("utf-8")).items()}
         return {}

@@ -25,6 +25,10 @@ WAIT = 0.005
 """Seconds that a request waits, as for a database."""
 STALL = 0.06
 MOST = 32
+SESSION = 100_000
+"""Bytes that a session leaves behind."""
+PROCESSES = 300
+"""That are left behind at most: they are small, but many."""
 
 
 def _serialised() -> Apply:
@@ -70,15 +74,46 @@ def _stalling() -> Apply:
     return _before_each(lambda number: None if number % 100 else time.sleep(STALL))
 
 
-def _threaded(server: Server) -> None:
-    """Each session has a thread that waits for nothing."""
+def _each_session(act: Callable[[], object]) -> Apply:
+    """Call `act` for each session that begins with initialize."""
 
     def serve(call: Call, proceed: Proceed) -> Message | None:
         if call.method == "initialize":
-            Thread(target=Event().wait, daemon=True).start()
+            act()
         return proceed(call)
 
-    around(serve)(server)
+    return around(serve)
+
+
+def _keeping() -> Apply:
+    kept: list[bytes] = []
+    return _each_session(lambda: kept.append(bytes((len(kept) % 256,)) * SESSION))
+
+
+def _forking() -> Apply:
+    """Each session has a process, which ends once the server does: nobody writes to it any more then."""
+    import subprocess
+
+    waiting: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        if len(waiting) < PROCESSES:
+            waiting.append(subprocess.Popen("cat", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL))
+
+    return _each_session(start)
+
+
+def _failing(result: Message) -> Apply:
+    """Every 150th call of a tool that is answered has this result."""
+    numbers = iter(range(1, 1 << 62))
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        right = proceed(call)
+        if call.method != "tools/call" or right is None or next(numbers) % 150:
+            return right
+        return {**right, **result}
+
+    return around(serve)
 
 
 def _bounded(stream: BinaryIO) -> Iterator[bytes]:
@@ -114,9 +149,37 @@ FAULTS = (
         "leaks-threads",
         "",
         "each session that begins with initialize leaves a thread behind",
-        _threaded,
+        _each_session(lambda: Thread(target=Event().wait, daemon=True).start()),
         transports="http",
         until=HANDSHAKE[-1],
+    ),
+    Fault(
+        "leaks-processes",
+        "",
+        "each session that begins with initialize leaves a process behind",
+        _forking(),
+        transports="http",
+        until=HANDSHAKE[-1],
+    ),
+    Fault(
+        "leaks-sessions",
+        "",
+        "each session that begins with initialize leaves 100 kB behind",
+        _keeping(),
+        transports="http",
+        until=HANDSHAKE[-1],
+    ),
+    Fault(
+        "errs",
+        "",
+        "every 150th call of a tool says isError",
+        _failing({"content": [{"type": "text", "text": "busy"}], "isError": True}),
+    ),
+    Fault(
+        "forgets",
+        "",
+        "every 150th call of a tool has a result that is not about its arguments",
+        _failing({"content": [{"type": "text", "text": "42"}]}),
     ),
     Fault("slows", "", "each request takes longer than the one before", _slowing()),
     Fault("stalls", "", "every 100th request takes 60 ms more", _stalling()),
