@@ -159,6 +159,7 @@ TABLE = {
     "transport-sse.origins": "origins.origins_apart",
     "transport-stdio.chunks": "transport_stdio.chunks",
     "transport-stdio.unread-stderr": "transport_stdio.unread_stderr",
+    "versioning.eras": "versioning.eras",
     "versioning.initialize": "versioning.initialize",
     "versioning.negotiation": "versioning.negotiation",
 }
