@@ -92,6 +92,22 @@ def test_nobody_comes_back_for_ever() -> None:
     assert (ended, number) == (END, MOST + 1)
 
 
+def test_where_streams_are_not_resumable_nobody_comes_back() -> None:
+    polling, asked = Polling(resumable=False), call()
+    polling.heard(asked, event(id="a", retry="0"))
+    assert polling.cut(asked, END) is END
+
+
+def test_the_rest_of_a_stream_belongs_to_the_request_that_opened_it() -> None:
+    polling, asked = Polling(), call()
+    polling.heard(asked, event(id="a", retry="0"))
+    polling.cut(asked, END)
+    cut = polling.take()
+    assert cut is not None
+    polling.resumed(cut, 7)
+    assert [polling.origin(exchange) for exchange in (7, 1, 8, None)] == [1, 1, 8, None]
+
+
 @pytest.mark.parametrize("why", ["excused", "lost"])
 def test_what_nobody_waits_for_is_not_asked_for_again(why: str) -> None:
     polling, asked = Polling(), call()

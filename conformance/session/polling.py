@@ -33,16 +33,21 @@ class Cut(NamedTuple):
 
 
 class Polling:
-    """What is known of the streams on which responses are to come, by the number of their HTTP exchange."""
+    """What is known of the streams on which responses are to come, by the number of their HTTP exchange.
 
-    def __init__(self) -> None:
+    Where streams are not `resumable`, nobody comes back.
+    """
+
+    def __init__(self, resumable: bool = True) -> None:
+        self._resumable = resumable
         self._streams: dict[int, Cut] = {}
         self._cuts: list[Cut] = []
+        self._first: dict[int, int] = {}
 
     def heard(self, call: Call, frame: Frame) -> None:
         """An event came on the stream on which the response to `call` is to come."""
         last, retry = frame.fields.get("id"), frame.fields.get("retry", "")
-        if frame.exchange is None or not (last or retry):
+        if not self._resumable or frame.exchange is None or not (last or retry):
             return
         known = self._streams.get(frame.exchange) or Cut(call, "", Ended(0.0, ""))
         if retry.isascii() and retry.isdigit():
@@ -75,8 +80,13 @@ class Polling:
         self._cuts.remove(cut := min(self._cuts, key=lambda each: each.due))
         return cut
 
+    def origin(self, exchange: int | None) -> int | None:
+        """The exchange on which the stream began of which this one brings the rest, or else itself."""
+        return exchange if exchange is None else self._first.get(exchange, exchange)
+
     def resumed(self, cut: Cut, exchange: int) -> None:
         """The rest of that stream was asked for."""
+        self._first[exchange] = cut.call.sent.exchange or 0
         self._streams[exchange] = cut._replace(times=cut.times + 1)
 
 

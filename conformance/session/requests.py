@@ -39,9 +39,9 @@ class Requests:
     message that was too large to be read, if it may answer any of them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, resumable: bool = True) -> None:
         self.patience = Patience()
-        self.polling = Polling()
+        self.polling = Polling(resumable)
         self.calls: dict[str, Call] = {}
         self.waiting: dict[str, Call] = {}
         self.by_exchange: dict[int, Call] = {}

@@ -50,7 +50,7 @@ class Session:
         self.watching = Watching()
         self.observers = self.watching.observers
         self.trace = Trace()
-        self.requests = Requests()
+        self.requests = Requests(resumable=revision.era == "handshake")
         self._case = ""
         self.secrets: tuple[str, ...] = ()
         self.capabilities: Json = {}
