@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from wrongly_blamed import Server
+from servers.wrongly_blamed import Server
 
 HERE = ("http://127.0.0.1", "http://localhost")
 REVISION = "2025-11-25"
