@@ -268,7 +268,7 @@ class BothEras(Server):
         if message["method"] in ("ping", "initialize"):
             return {"error": {"code": -32601, "message": "Method not found"}}
         if message["method"] == "server/discover":
-            answer = {"result": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}}
+            answer = {"result": {"supportedVersions": [*KNOWN, "2026-07-28"], "capabilities": {"tools": {}}}}
         if "result" in answer:
             info = {"name": "wrongly blamed", "version": "1"}
             answer["result"].update(resultType="complete", _meta={reserved + "serverInfo": info})

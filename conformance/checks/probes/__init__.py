@@ -159,7 +159,6 @@ TABLE = {
     "transport-sse.origins": "origins.origins_apart",
     "transport-stdio.chunks": "transport_stdio.chunks",
     "transport-stdio.unread-stderr": "transport_stdio.unread_stderr",
-    "versioning.eras": "versioning.eras",
     "versioning.initialize": "versioning.initialize",
     "versioning.negotiation": "versioning.negotiation",
 }

@@ -54,17 +54,6 @@ def negotiation(bench: Bench) -> Iterator[Observation]:
         bench.session.notify("notifications/initialized")
 
 
-def eras(bench: Bench) -> Iterator[Observation]:
-    """Whether a request without `_meta` may be one of the handshake era.
-
-    It is one for a server that has both eras, unless a header names the version. What came before it on the connection
-    says nothing: a server must not rely on that.
-    """
-    known = (*bench.spoken, *bench.survey.versions)
-    handshake = any(BY_DATE[date].era == "handshake" for date in known if date in BY_DATE)
-    yield Observation({"ambiguous": handshake and not bench.session.transport.has_headers})
-
-
 def initialize(bench: Bench) -> Iterator[Observation]:
     """A handshake-era initialize on a fresh process: a server of both eras answers it, a modern-only one refuses.
 
