@@ -184,6 +184,11 @@ def with_content(*blocks: Json, **members: Json) -> dict[str, Json]:
     return {"tools/call": {"content": list(blocks), **members}}
 
 
+def with_message(block: Json) -> dict[str, Json]:
+    """An answer to prompts/get with this block."""
+    return {"prompts/get": {"messages": [{"role": "user", "content": block}]}}
+
+
 def modern(method: str, **members: Json) -> dict[str, Json]:
     """An answer of the stateless era, changed as `members` say; None takes a member away."""
     default = Server().default({"method": method, "params": {"_meta": {META + "protocolVersion": NEW}}})
@@ -378,6 +383,13 @@ BREAKS: list[tuple[str, Severity | None, Server, Script, str]] = [
     ),
     ("content/audio-data-base64", None, Server(with_content({"type": "audio", "data": "AA=="})), CALL, OLD),
     (
+        "content/audio-data-base64",
+        None,
+        Server(with_content({"type": "audio", "data": "AA==", "mimeType": "opus; codecs=a/b"})),
+        CALL,
+        OLD,
+    ),
+    (
         "content/embedded-resource-shape",
         None,
         Server(with_content({"type": "resource", "resource": {"text": "x"}})),
@@ -387,8 +399,8 @@ BREAKS: list[tuple[str, Severity | None, Server, Script, str]] = [
     (
         "content/embedded-resource-shape",
         Severity.WARNING,
-        Server(with_content({"type": "resource", "resource": {"uri": "a:b", "text": "x"}})),
-        CALL,
+        Server(with_message({"type": "resource", "resource": {"uri": "a:b", "text": "x"}})),
+        asking("prompts/get", name="p"),
         OLD,
     ),
     ("content/resource-link-shape", None, Server(with_content({"type": "resource_link", "uri": "a:b"})), CALL, OLD),
@@ -688,6 +700,25 @@ TOLERATED: list[tuple[str, Callable[[bytes], Iterable[bytes]], Script, str]] = [
         Server(with_content({"type": "image", "data": "AAA\nA AA", "mimeType": "a/b"})),
         CALL,
         OLD,
+    ),
+    *(
+        (
+            f"the media type {kind}",
+            Server(with_content({"type": "audio", "data": "AAA=", "mimeType": kind})),
+            CALL,
+            OLD,
+        )
+        for kind in ("audio/webm; codecs=opus", 'AUDIO/x-own+zip ;a="b/c d"')
+    ),
+    (
+        "a resource without a MIME type in the result of a tool",
+        Server(with_content({"type": "resource", "resource": {"uri": "a:b", "text": "x"}})),
+        CALL,
+        OLD,
+    ),
+    *(
+        (f"the time {time}", Server(with_content({**TEXT, "annotations": {"lastModified": time}})), CALL, OLD)
+        for time in ("20250112T150058Z", "2025-W02-7", "2025-012T15:00", "2025-01-12t15:00:58.5+01:00")
     ),
     ("data null in a log message", Server(before=(note("message", level="info", data=None),)), LIST, OLD),
     (

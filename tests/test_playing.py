@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import pytest
 from sessions import REVISION
 from sessions import session as opened_session
 
@@ -13,6 +14,7 @@ from conformance.catalogue.case_files import load_cases
 from conformance.catalogue.case_names import Known
 from conformance.checks.ledger import Ledger
 from conformance.checks.probes import Bench
+from conformance.checks.registry import cases
 from conformance.engine.player import play
 from conformance.model import Json, Limits, Requirement
 from conformance.revisions import BY_DATE
@@ -157,6 +159,29 @@ def test_initialize_carries_version_capabilities_and_name_unless_the_case_says_o
         "capabilities": {"roots": {}},
         "clientInfo": {"name": "somebody"},
     }
+
+
+# -- errors that are no failures of the server
+
+OFFERED = Survey(
+    {"resources": {}, "prompts": {}, "completions": {}},
+    ALL,
+    resources=({"uri": "a:b", "name": "r"},),
+    templates=({"uriTemplate": "a:{x}", "name": "t"},),
+    prompts=({"name": "p"},),
+)
+
+
+@pytest.mark.parametrize("code", [-32021, -32042])
+@pytest.mark.parametrize("name", ["resources/read-each", "prompts/get-each", "completion/each"])
+def test_what_needs_something_of_the_client_first_has_not_failed_inside_the_server(name: str, code: int) -> None:
+    (case,) = (each for each in cases() if each.id == name)
+    target = opened_session(lambda message: [{"id": message["id"], "error": {"code": code, "message": "first"}}])
+    target.case = name
+    ledger = Ledger(name)
+    play(case, Bench(target, OFFERED, ledger, None), {})  # type: ignore[arg-type]
+    found = [finding.requirement for finding in ledger.findings]
+    assert found == (["completion/internal-error-32603"] if (name, code) == ("completion/each", -32042) else [])
 
 
 # -- picks

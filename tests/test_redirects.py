@@ -225,6 +225,19 @@ def test_a_redirect_within_the_origin_gets_all_that_the_target_gets(
     assert any("session-0815" in request and "sid=0815" not in request for request in arrived)
 
 
+def test_a_redirect_of_a_written_request_says_nothing_of_how_it_is_written(
+    site: Open, certificates: Path, tmp_path: Path
+) -> None:
+    def answer(to: BaseHTTPRequestHandler, message: dict[str, Any]) -> None:
+        (hand_out if to.path == "/mcp/" else redirecting(307, "/mcp/"))(to, message)
+
+    target = site(answer)
+    chosen = ("--only", "fuzz/http-requests", "--harmful", "--fuzz", "60", "--fuzz-time", "20")
+    _, printed, _ = run(f"{target.base}/mcp", certificates, tmp_path, *chosen)
+    assert "how its HTTP is written" not in printed
+    assert len([request for request in target.heard if " /mcp " in request]) > 50
+
+
 LATER = {
     "to another origin": ("{elsewhere}/mcp", "which is another origin"),
     "to the next": ("/mcp/third", "no second one is followed"),

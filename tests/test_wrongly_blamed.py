@@ -158,6 +158,12 @@ def test_a_stateless_server_without_discover_breaks_that_rule_and_is_judged_by_n
     assert (said.status, said.severities) == (1, {"discovery/discover-implemented": "violation"}), said.printed
 
 
+def test_a_request_without_meta_is_of_the_handshake_era_for_a_server_that_has_both(tmp_path: Path) -> None:
+    said = run(tmp_path, "both-eras", "--fuzz", "0", "--only", "meta")
+    assert (said.status, said.severities) == (0, {}), said.printed
+    assert [each["revision"] for each in said.report["runs"]] == ["2025-11-25", "2026-07-28"]
+
+
 # -- what JSON-RPC leaves open, and what we provoke
 
 FRAMES = ("fuzz/malformed", "fuzz/invalid-requests", "jsonrpc/invalid-requests", "jsonrpc/ids", "jsonrpc/notifications")

@@ -14,6 +14,7 @@ from conformance.session.delays import Delays
 from conformance.session.era import Era
 from conformance.session.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.session.patience import GRACE, NO_ANSWER, Patience
+from conformance.session.polling import come_back
 from conformance.session.reading import HUGE, read
 from conformance.session.requests import Requests, may_answer
 from conformance.session.trace import Trace
@@ -49,7 +50,7 @@ class Session:
         self.watching = Watching()
         self.observers = self.watching.observers
         self.trace = Trace()
-        self.requests = Requests()
+        self.requests = Requests(resumable=revision.era == "handshake")
         self._case = ""
         self.secrets: tuple[str, ...] = ()
         self.capabilities: Json = {}
@@ -315,7 +316,7 @@ class Session:
 
     def _receive(self, seconds: float) -> Arrival | Ended | None:
         self.judge()
-        return self.transport.receive(seconds)
+        return self.transport.receive(come_back(self, seconds))
 
     def expect(self, message: Json, frame: Frame) -> Call:
         """Enter a request that was sent in that frame."""
@@ -354,8 +355,7 @@ class Session:
                 self.ended = self.ended or event
                 return
             self._awaited.discard(event.exchange)
-            if (asked := self.requests.by_exchange.pop(event.exchange, None)) and not (asked.done or event.accepted):
-                self.requests.end(asked, event)
+            self.requests.over(event)
             self._take(event.then)
 
     def _hear(self, arrival: Arrival) -> None:
@@ -379,7 +379,7 @@ class Session:
         )
         if arrival.exchange is not None and (asked := self.requests.by_exchange.get(arrival.exchange)) is not None:
             frame = frame._replace(case=asked.sent.case)
-            asked.head = frame if arrival.channel == "head" else asked.head
+            self.requests.heard(asked, frame)
         if isinstance(message, list):
             self._observe(frame, None)
             for part, element in enumerate(message):

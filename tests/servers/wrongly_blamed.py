@@ -249,6 +249,34 @@ class ModernWithoutDiscover(InitializeFails):
         return answer
 
 
+class BothEras(Server):
+    """Has both eras: what names no version in `_meta` is of the handshake era, which has no server/discover."""
+
+    def answer(self, message: Message) -> Message:
+        """By the rules of the era."""
+        reserved = "io.modelcontextprotocol/"
+        meta = message.get("params", {}).get("_meta")
+        version = meta.get(reserved + "protocolVersion") if isinstance(meta, dict) else None
+        if version is None:
+            return super().answer(message)
+        if not isinstance(meta.get(reserved + "clientCapabilities"), dict):
+            return {"error": {"code": -32602, "message": "clientCapabilities"}}
+        if version != "2026-07-28":
+            data = {"supported": ["2026-07-28"], "requested": version}
+            return {"error": {"code": -32022, "message": "Unsupported protocol version", "data": data}}
+        answer = super().answer(message)
+        if message["method"] in ("ping", "initialize"):
+            return {"error": {"code": -32601, "message": "Method not found"}}
+        if message["method"] == "server/discover":
+            answer = {"result": {"supportedVersions": [*KNOWN, "2026-07-28"], "capabilities": {"tools": {}}}}
+        if "result" in answer:
+            info = {"name": "wrongly blamed", "version": "1"}
+            answer["result"].update(resultType="complete", _meta={reserved + "serverInfo": info})
+            if message["method"] != "tools/call":
+                answer["result"].update(ttlMs=0, cacheScope="private")
+        return answer
+
+
 class OddNumbers(Server):
     """Ids come back as they were written, to the byte."""
 
@@ -516,6 +544,7 @@ MODES = {
     "version": Version,
     "anything-succeeds": AnythingSucceeds,
     "modern-without-discover": ModernWithoutDiscover,
+    "both-eras": BothEras,
     "odd-numbers": OddNumbers,
     "answers-arrays": AnswersArrays,
     "refuses-sloppily": RefusesSloppily,

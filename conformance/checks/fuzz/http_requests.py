@@ -148,8 +148,8 @@ class HttpRequests:
     def _due(self, example: Example, reply: Reply) -> Breach | str:
         if reply.succeeded:
             return ONCE
-        if reply.status in (401, 403, 411, 429) or (reply.status or 0) >= 502:
-            return ""  # who asks for a length, or has too much to do, or lets nobody in, says so
+        if reply.status in (401, 403, 411, 429) or (reply.status or 0) >= 502 or 300 <= (reply.status or 0) < 400:
+            return ""  # who asks for a length, has too much to do, lets nobody in, or is to be found elsewhere, says so
         came = f"HTTP status {reply.status}" if reply.status is not None else "no answer"
         return Breach(
             ONCE,

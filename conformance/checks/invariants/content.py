@@ -38,9 +38,12 @@ SHAPES = {
 LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 """Members of list results that hold what may have icons and `_meta`."""
 
-_MIME = re.compile(r"[^\s/]+/[^\s/]+")
+_MIME = re.compile(r"[^\s/;]+/[^\s/;]+\s*(;.*)?")
+"""A type and a subtype, and perhaps parameters: `audio/webm; codecs=opus`."""
+
 _SIZE = re.compile(r"any|[0-9]+x[0-9]+")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
+_DAY = re.compile(r"[0-9]{4}(-?[0-9]{2}-?[0-9]{2}|-?[0-9]{3}|-?W[0-9]{2}-?[0-9])([Tt ].*)?")
+"""A day as ISO 8601 writes it, with hyphens or without: of a month, of the year, or of a week; perhaps with a time."""
 
 
 def blocks(result: Json) -> Iterator[dict[str, Json]]:
@@ -191,8 +194,8 @@ class Content(Watcher):
         elif "text" in resource and "blob" in resource:
             what = "an embedded resource has both text and blob"
             self.breach(EMBEDDED, what, "one of them", resource, proof, warning)
-        elif "mimeType" not in resource:
-            # The prompts page asks for a MIME type; in the schema it is optional.
+        elif "mimeType" not in resource and call.method == "prompts/get":
+            # Only the prompts page asks for a MIME type; in the schema it is optional.
             what = "an embedded resource has no mimeType"
             self.breach(EMBEDDED, what, "a MIME type", resource, proof, warning)
         else:
