@@ -28,7 +28,40 @@ def _lenient(header: str, word: str, methods: tuple[str, ...]) -> Apply:
     return handling(check_headers=check)
 
 
+def _name_in_any_case(handler: Any, proceed: Any, message: Any) -> None:
+    params, given = message.get("params"), handler.headers.get("Mcp-Name")
+    name = params.get("name") if isinstance(params, dict) else None
+    if isinstance(name, str) and isinstance(given, str) and given.lower() == name.lower():
+        handler.headers.replace_header("Mcp-Name", name)
+    proceed(message)
+
+
+def _any_task(*methods: str) -> Apply:
+    """Requests of these methods are served whatever task Mcp-Name names."""
+
+    def check(handler: Any, proceed: Any, message: Any) -> None:
+        if message["method"] in methods and "Mcp-Name" in handler.headers:
+            handler.headers.replace_header("Mcp-Name", str(message.get("params", {}).get("taskId")))
+        proceed(message)
+
+    return handling(check_headers=check)
+
+
 _ROWS: tuple[Row, ...] = (
+    (
+        "name-header-any-case",
+        "http-headers/values-case-sensitive",
+        "Mcp-Name is compared whatever its case",
+        handling(check_headers=_name_in_any_case),
+        {"since": NEW},
+    ),
+    (
+        "task-name-header-ignored-by-cancel",
+        "tasks/name-header-validated",
+        "tasks/update and tasks/cancel are served whatever Mcp-Name says",
+        _any_task("tasks/update", "tasks/cancel"),
+        {"since": NEW},
+    ),
     (
         "version-header-unchecked-by-completion",
         "http-headers/version-header-mismatch-refused",

@@ -57,6 +57,20 @@ FAULTS = (
         since="2026-07-28",
     ),
     Fault(
+        "client-info-needed-by-subscriptions",
+        "meta/client-info-optional",
+        "subscriptions/listen is refused without clientInfo",
+        _info_needed("subscriptions/listen"),
+        since="2026-07-28",
+    ),
+    Fault(
+        "meta-keys-refused-by-subscriptions",
+        TOLERATED,
+        "subscriptions/listen refuses unknown keys in _meta",
+        _strict("subscriptions/listen"),
+        since="2026-07-28",
+    ),
+    Fault(
         "client-capabilities-not-needed-by-reads",
         "meta/missing-client-capabilities-refused",
         "resources/read and prompts/get are served without clientCapabilities in their _meta",
