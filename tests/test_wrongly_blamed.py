@@ -90,6 +90,18 @@ def test_a_server_that_limits_how_often_it_is_asked_is_not_blamed_for_what_it_re
     assert "the server limits how often it can be asked" in said.printed
 
 
+# -- what a request lacks is not what goes wrong inside
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_resource_that_is_not_read_before_the_user_was_asked_is_no_internal_failure(
+    revision: str, tmp_path: Path
+) -> None:
+    said = run(tmp_path, "asks-before-reading", "--only", "resources/read-each", "--revision", revision)
+    assert "resources/internal-error-32603" not in said.severities, said.printed
+    assert "no listed resource fails" in said.reason("resources/internal-error-32603")
+
+
 # -- spoken is what the server says it speaks
 
 

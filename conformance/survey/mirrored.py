@@ -24,7 +24,7 @@ def named_requests(survey: Survey) -> list[Json]:
     """Good requests that Mcp-Name repeats the name or URI of, by turns of prompts, resources, tools.
 
     Each is an object with `method` and `params`, the `name` that is repeated, the same `encoded`, and beside it what
-    the header cannot be: `other`, `other-encoded`, `invalid`.
+    the header cannot be: `other`, `other-encoded`, `invalid`, and `swapped`, unless that is a URI or has no letters.
     """
     kinds = (list(_prompts(survey)), list(_resources(survey)), list(_tools(survey)))
     return [each for turn in zip_longest(*(kind[:MAX_EACH] for kind in kinds)) for each in turn if each is not None]
@@ -50,7 +50,9 @@ def _tools(survey: Survey) -> Iterator[Json]:
 
 def _named(method: str, member: str, params: dict[str, Json]) -> Json:
     name = params[member]
+    swapped = name.swapcase()
     return {
+        **({"swapped": header_value(swapped)} if member == "name" and swapped != name else {}),
         "method": method,
         "params": params,
         "name": name,

@@ -30,6 +30,10 @@ PARAMS = ("name", "arguments", "uri", "ref", "argument")
 
 UNKNOWN_META: Json = {"com.example/mcp-conform": {"a": 1}}
 
+VERSION_META: Json = {"io.modelcontextprotocol/protocolVersion": STATELESS[0].date}
+CAPABILITIES_META: Json = {"io.modelcontextprotocol/clientCapabilities": {}}
+"""What a request of the stateless era has to carry, for cases that leave some of it out."""
+
 NO_SUCH_URI = "mcp-conform://no-such-resource/7f3a"
 
 
@@ -228,6 +232,8 @@ def _good_requests(survey: Survey) -> list[Json]:
     for each in found:
         each["id"] = f"mcp-conform {each['method']}"
         each["with-unknown-meta"] = {**each["params"], "_meta": UNKNOWN_META}
+        each["without-client-info"] = {**each["params"], "_meta": {**VERSION_META, **CAPABILITIES_META}}
+        each["without-client-capabilities"] = {**each["params"], "_meta": VERSION_META}
     return _some(found, "the server declares nothing that could be asked for")
 
 

@@ -137,6 +137,42 @@ class LargeText(Server):
         return super().answer(message)
 
 
+class AsksBeforeReading(LargeText):
+    """Speaks 2026-07-28, and asks the user before its resource is read: not without elicitation, as that revision says.
+
+    In 2025-11-25 it wants a URL to be visited first.
+    """
+
+    def answer(self, message: Message) -> Message:
+        """The same in both revisions, but for the envelope."""
+        method, params = message["method"], message.get("params", {})
+        meta = params.get("_meta", {})
+        version = meta.get("io.modelcontextprotocol/protocolVersion")
+        if version is None:
+            if method == "resources/read" and params.get("uri") == "test://text":
+                page = {"mode": "url", "elicitationId": "1", "url": "https://example.com/", "message": "Sign in"}
+                return {"error": {"code": -32042, "message": "Sign in first", "data": {"elicitations": [page]}}}
+            return super().answer(message)
+        client = meta.get("io.modelcontextprotocol/clientCapabilities")
+        if version != "2026-07-28":
+            data = {"supported": ["2026-07-28"], "requested": version}
+            return {"error": {"code": -32022, "message": "Unsupported protocol version", "data": data}}
+        if not isinstance(client, dict):
+            return {"error": {"code": -32602, "message": "clientCapabilities is missing"}}
+        hints = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        if method == "server/discover":
+            return {"result": {**hints, "supportedVersions": [version], "capabilities": {"resources": {}}}}
+        if method == "resources/read" and params.get("uri") == "test://text" and "elicitation" not in client:
+            lacking = {"requiredCapabilities": {"elicitation": {"form": {}}}}
+            return {"error": {"code": -32021, "message": "The user has to be asked", "data": lacking}}
+        if method == "resources/read" and params.get("uri") != "test://text":
+            return {"error": {"code": -32602, "message": "Resource not found"}}
+        answer = super().answer(message) if method.startswith("resources/") else {}
+        if "result" in answer:
+            return {"result": {**hints, **answer["result"]}}
+        return answer or {"error": {"code": -32601, "message": "Method not found"}}
+
+
 class Embeds(LargeText):
     """Puts what it is called with into contents of every kind, whatever that is."""
 
@@ -537,6 +573,7 @@ MODES = {
     "silent-once-open": SilentOnceOpen,
     "correct": Server,
     "large-text": LargeText,
+    "asks-before-reading": AsksBeforeReading,
     "initialize-fails": InitializeFails,
     "old-and-strict": OldAndStrict,
     "initialize-unanswered": InitializeUnanswered,
