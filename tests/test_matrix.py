@@ -263,6 +263,12 @@ def test_a_state_that_is_no_text_is_not_sent_back_so_that_no_case_is_our_own_mis
     assert list(findings(report)) == ["input-required/request-state-is-string"]
 
 
+def test_a_level_is_put_to_the_test_where_another_case_has_called_the_tools_before() -> None:
+    only = ("tools/call-each", "tools/logging")
+    report = outcome("--fault", "level-off-by-one", revisions=("2025-11-25",), only=only, fuzzing=NO_FRAMES)
+    assert list(findings(report)) == ["logging/level-filter"]
+
+
 def failures(outcomes: dict[str, str], telling: tuple[str, ...]) -> set[str]:
     """What failed. Whether the rest could be put to the test may depend on how quick a server works by itself."""
     return {requirement for requirement, outcome in outcomes.items() if outcome in telling}

@@ -63,11 +63,4 @@ def _counts(call: Call, asking: str) -> bool:
 
 def _seen(call: Call) -> SeenCall:
     params = {name: value for name, value in call.params.items() if name in ("name", "arguments")}
-    return SeenCall(params, call.answers[0].at - call.sent.at, levels_of(call), call)
-
-
-def levels_of(call: Call) -> tuple[str, ...]:
-    """The levels of the log messages that came between a request and its answer."""
-    told = [frame.message for frame in call.notifications if frame.message.get("method") == "notifications/message"]
-    params = [message.get("params") for message in told]
-    return tuple(str(each.get("level")) for each in params if isinstance(each, dict))
+    return SeenCall(params, call.answers[0].at - call.sent.at, tuple(call.levels), call)

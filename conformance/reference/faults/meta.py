@@ -91,6 +91,20 @@ FAULTS = (
         _strict("prompts/list", "resources/list", "resources/templates/list"),
     ),
     Fault(
+        "meta-keys-refused-by-levels",
+        TOLERATED,
+        "logging/setLevel refuses unknown keys in _meta",
+        _strict("logging/setLevel"),
+        until="2025-11-25",
+    ),
+    Fault(
+        "meta-keys-refused-by-subscriptions",
+        TOLERATED,
+        "resources/unsubscribe refuses unknown keys in _meta",
+        _strict("resources/unsubscribe"),
+        until="2025-11-25",
+    ),
+    Fault(
         "meta-keys-refused-by-initialize",
         TOLERATED,
         "initialize refuses unknown keys in _meta",
