@@ -90,6 +90,7 @@ KINDS = (
     "ids",
     "replies",
     "handshakes",
+    "stateless",
     "machine",
     "over_http",
     "over_sse",
