@@ -46,3 +46,10 @@ def verdicts(name: str, folder: Path, *areas: str) -> list[dict[str, Any]]:
 )
 def test_what_only_follows_from_a_defect_is_no_finding(name: str, areas: str, only: set[str], tmp_path: Path) -> None:
     assert failed(name, tmp_path, *areas.split()) - {SILENT} == only
+
+
+@pytest.mark.parametrize("name", ["runs-one-at-a-time", "only-its-first-process-answers"])
+def test_a_server_that_starts_no_second_time_is_not_blamed_for_its_silence(name: str, tmp_path: Path) -> None:
+    found = verdicts(name, tmp_path, "lifecycle", "discovery")
+    assert not [each for each in found if each["severity"] is not None]
+    assert any("could not be reached again" in (each["reason"] or "") for each in found)

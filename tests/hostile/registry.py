@@ -90,6 +90,7 @@ KINDS = (
     "ids",
     "replies",
     "handshakes",
+    "launches",
     "stateless",
     "machine",
     "over_http",
