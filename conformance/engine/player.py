@@ -249,13 +249,23 @@ class _Player:
         if step.wait_for:
             session.wait(call, until=lambda: self._heard(step, call))
             session.give_up(call)  # the answer may stay away for as long as it likes
-            call.excused = True
+            call.excused = session.alive or step.illegal
+            if not step.illegal and not self._heard(step, call):
+                self._stop_if_over()
         elif wait:
             session.wait(call, timeout=session.limits.start if starting else None)
         elif not step.wait:
             session.give_up(call)
             call.excused = True
         return call
+
+    def _stop_if_over(self) -> None:
+        """Raises Stop if nothing came since the server has ended or hangs, which is told of it by itself."""
+        sentinel = self.session.hear_out()
+        if self.session.ended is not None:
+            raise Stop(self.session.ended.reason, blocked=True)
+        if sentinel is not None and not sentinel.answers:
+            raise Stop(UNANSWERED, blocked=True)
 
     def _heard(self, step: Step, call: Call) -> bool:
         return bool(call.answers) or self._notified(step, call) is not ABSENT

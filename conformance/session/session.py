@@ -95,22 +95,22 @@ class Session:
         """Whether the target still talks, as far as is known."""
         return self.ended is None and self.ending is None
 
-    def hear_out(self) -> Call | None:
-        """Ask the sentinel and wait for its answer, so that all that came before it has been heard."""
+    def hear_out(self, other: bool = False) -> Call | None:
+        """Ask the sentinel, or an `other` one, and wait for its answer: all that came before it has been heard then."""
         if not (self.opened and self.alive):
             return None
-        call = self._send(*self.sentinel(), {})
+        call = self._send(*self.sentinel(other), {})
         call.awaited = True
         if not self.wait(call, timeout=self.patience.sentinel_limit(call, self._patience(), self.requests.stuck)):
             self.deaf = True
             self.patience.deaf()
         return call
 
-    def sentinel(self) -> tuple[str, Json]:
-        """A harmless request: the era's own, or a list that the server declares if that is slow or not answered."""
+    def sentinel(self, other: bool = False) -> tuple[str, Json]:
+        """A harmless request: the era's own, or an `other` one, a list that is declared, if that is slow or silent."""
         method, params = self.era.sentinel(self)
         lists = [f"{name}/list" for name in ("tools", "prompts", "resources") if name in self.capabilities]
-        return (lists[0], None) if lists and self.patience.tedious(method) else (method, params)
+        return (lists[0], None) if lists and (other or self.patience.tedious(method)) else (method, params)
 
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""

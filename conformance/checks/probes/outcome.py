@@ -12,11 +12,11 @@ UNANSWERED = "jsonrpc/every-request-answered-once"
 
 
 def life(session: Session) -> Literal["goes on", "lost a request", "over"]:
-    """Whether the server still answers the sentinel, or at least a second one; silence is then told by who asks."""
+    """Whether the server still answers the sentinel, or at least another one; silence is then told by who asks."""
     sentinel = session.hear_out()
     if sentinel is not None and sentinel.answers:
         return "goes on"
-    again = session.hear_out()
+    again = session.hear_out(other=True)
     if again is not None and again.answers:
         return "lost a request"
     for lost in (sentinel, again):
