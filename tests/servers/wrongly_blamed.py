@@ -163,7 +163,7 @@ class AsksBeforeReading(LargeText):
         if method == "server/discover":
             return {"result": {**hints, "supportedVersions": [version], "capabilities": {"resources": {}}}}
         if method == "resources/read" and params.get("uri") == "test://text" and "elicitation" not in client:
-            lacking = {"requiredCapabilities": {"elicitation": {"form": {}}}}
+            lacking: Any = {"requiredCapabilities": {"elicitation": {"form": {}}}}
             return {"error": {"code": -32021, "message": "The user has to be asked", "data": lacking}}
         if method == "resources/read" and params.get("uri") != "test://text":
             return {"error": {"code": -32602, "message": "Resource not found"}}
