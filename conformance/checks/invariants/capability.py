@@ -34,6 +34,10 @@ ASKED_OF = {
 """Request of the server → the client capability it needs."""
 
 
+MAY_BE_EARLY = ("ping", "notifications/message")
+"""Pings and logging are excepted where the same page says what a server should not send before it is initialized."""
+
+
 def undeclared_use(method: str, revision: str) -> str:
     """The requirement that is broken by asking for `method` undeclared: one for each cause, the most special one.
 
@@ -43,8 +47,6 @@ def undeclared_use(method: str, revision: str) -> str:
         return ROOTS
     return {"elicitation/create": ELICITATION, "sampling/createMessage": SAMPLING}.get(method, CLIENT)
 
-
-"""Requests that earlier revisions do not have."""
 
 DECLARED_BY = {
     "notifications/tools/list_changed": ("tools", "listChanged"),
@@ -128,6 +130,7 @@ class Capability(Watcher):
             expected="silence until initialize",
             actual=shorten(frame.message),
             frames=(frame,),
+            ceiling=Severity.WARNING if frame.message.get("method") in MAY_BE_EARLY else None,
         )
 
     def _asked(self, frame: Frame, method: str) -> None:

@@ -27,7 +27,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.call import Channel
     from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
@@ -36,11 +35,11 @@ KNOWN = {"experimental", "extensions", "roots", "sampling", "elicitation", "task
 SLOW_PING = 5.0
 
 
-def _speak_first(server: Server) -> None:
-    def start(channel: Channel) -> None:
-        channel.send(notification("notifications/message", {"level": "info", "data": "ready"}))
+def _speak_first(first: Message) -> Apply:
+    def apply(server: Server) -> None:
+        server.started.append(lambda channel: channel.send(first))
 
-    server.started.append(start)
+    return apply
 
 
 def _ask_early(message: Message, call: Call) -> list[Any]:
@@ -83,7 +82,16 @@ FAULTS = (
         "speaks-first",
         "lifecycle/silent-before-initialize logging/capability-declared discovery/only-declared-notifications",
         "a log message comes before initialize",
-        _speak_first,
+        _speak_first(notification("notifications/message", {"level": "info", "data": "ready"})),
+        until="2025-11-25",
+        transports="stdio",
+    ),
+    Fault(
+        "asks-first",
+        "lifecycle/silent-before-initialize lifecycle/no-requests-before-initialized roots/capability-checked "
+        "discovery/only-declared-client-capabilities",
+        "roots/list is sent before initialize",
+        _speak_first({"jsonrpc": "2.0", "id": "first", "method": "roots/list"}),
         until="2025-11-25",
         transports="stdio",
     ),
