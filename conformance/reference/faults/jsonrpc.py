@@ -187,13 +187,6 @@ FAULTS = (
         until="2025-11-25",
     ),
     Fault(
-        "text-ids-refused-by-subscriptions",
-        "jsonrpc/response-id-echoed",
-        "the id of a subscription must be a number",
-        _numbers_only("resources/subscribe"),
-        until="2025-11-25",
-    ),
-    Fault(
         "tool-never-returns", ONCE, "the tool version never returns", _never("tools/call", "name", "version"), **STDIO
     ),
     Fault(

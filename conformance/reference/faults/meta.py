@@ -98,13 +98,6 @@ FAULTS = (
         until="2025-11-25",
     ),
     Fault(
-        "meta-keys-refused-by-subscriptions",
-        TOLERATED,
-        "resources/unsubscribe refuses unknown keys in _meta",
-        _strict("resources/unsubscribe"),
-        until="2025-11-25",
-    ),
-    Fault(
         "meta-keys-refused-by-initialize",
         TOLERATED,
         "initialize refuses unknown keys in _meta",
