@@ -38,18 +38,21 @@ def test_the_start_of_a_target_that_was_ready_long_ago_is_not_taken_for_slow() -
 
 
 @pytest.mark.parametrize(
-    ("startup", "used", "at_once"),
+    ("startup", "used", "held_up", "at_once"),
     [
-        pytest.param(5.0, Used(0.5, 1_000), 24, id="a server that waits"),
-        pytest.param(5.0, Used(2.0, 1_000), 6, id="a server that computes"),
-        pytest.param(1.0, Used(0.1, 1_000), 6, id="a server that starts at once"),
-        pytest.param(5.0, Used(0.5, 10**15), 6, id="a server that is too large"),
+        pytest.param(5.0, Used(0.5, 1_000), 0.0, 24, id="a server that waits"),
+        pytest.param(5.0, Used(2.0, 1_000), 0.0, 6, id="a server that computes"),
+        pytest.param(5.0, Used(0.5, 1_000), 4.0, 6, id="a server that has no core"),
+        pytest.param(5.0, Used(0.5, 1_000), 1.0, 6, id="a server that has no core for some of the time"),
+        pytest.param(1.0, Used(0.1, 1_000), 0.0, 6, id="a server that starts at once"),
+        pytest.param(5.0, Used(0.5, 10**15), 0.0, 6, id="a server that is too large"),
     ],
 )
 def test_more_servers_run_at_once_only_if_their_start_is_long_and_is_no_work_and_memory_holds_them(
-    monkeypatch: pytest.MonkeyPatch, startup: float, used: Used, at_once: int
+    monkeypatch: pytest.MonkeyPatch, startup: float, used: Used, held_up: float, at_once: int
 ) -> None:
     monkeypatch.setattr(StdioTransport, "used", lambda _: used)
+    monkeypatch.setattr(StdioTransport, "held_up", lambda _: held_up)
     connections = Connections(SILENT, Limits(), spares=6)
     try:
         connections.session(REVISION)

@@ -123,10 +123,12 @@ class Connections:
         used = [each.used() for each in open_ones]
         work = max((each.seconds for each in used), default=0.0)
         self._starts.adapt(work)
-        if startup > LONG_START:
+        # On a busy machine a start takes long as it waits for a core: more at once would make that worse.
+        held_up = max((each.held_up() for each in open_ones), default=0.0)
+        if startup - held_up > LONG_START:
             self._starts.hoard()
             memory = max((each.memory for each in used), default=0)
-            if memory and work < IDLE * startup:
+            if memory and work + held_up < IDLE * startup:
                 fit = int(MEMORY * psutil.virtual_memory().available / memory) - self.at_once
                 self.at_once = max(self.at_once, min(TIMES * self.at_once, fit))
         quiet = min(self.limits.quiet, max(0.1, QUIET_STARTS * startup))
