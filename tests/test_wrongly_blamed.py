@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 SERVER = Path(__file__).resolve().parent / "servers" / "wrongly_blamed.py"
+EXITS = "transport-stdio/exits-on-stdin-close-implied"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Said:
     def grave(self) -> dict[str, str]:
         """The same without advice."""
         return {name: severity for name, severity in self.severities.items() if severity != "advice"}
+
+    def verdict(self, requirement: str) -> str:
+        """What is known about it."""
+        return str(next(judged["verdict"] for judged in self._judged if judged["requirement"] == requirement))
 
     def reason(self, requirement: str) -> str:
         """Why it has no verdict that counts."""
@@ -68,6 +73,20 @@ def test_the_correct_server_has_no_finding_in_any_revision(tmp_path: Path) -> No
 def test_a_server_is_not_blamed_for_arguments_of_ours_that_it_puts_into_its_contents(tmp_path: Path) -> None:
     said = run(tmp_path, "embeds", "--fuzz", "60", "--revision", "newest")
     assert (said.status, said.grave) == (0, {}), said.printed
+
+
+def test_a_server_that_waits_for_an_answer_which_cannot_come_any_more_is_not_said_to_stay(tmp_path: Path) -> None:
+    said = run(tmp_path, "asks-at-the-end", "--only", EXITS, "--revision", "2025-11-25")
+    assert said.grave == {}
+
+
+def test_a_session_that_only_an_unusual_client_opens_is_not_ended_before_its_questions_are_answered(
+    tmp_path: Path,
+) -> None:
+    only = ("--only", "discovery/unknown-client-capabilities", "--only", EXITS)
+    said = run(tmp_path, "waits-for-roots", *only, "--revision", "2024-11-05")
+    assert said.grave == {}
+    assert said.verdict(EXITS) == "passed"
 
 
 @pytest.mark.parametrize("mode", ["takes-its-time", "slow-together"])

@@ -195,9 +195,14 @@ class _Player:
             return Said(step, start, (self._request(step, wait and step.wait),))
         if step.kind == "notify":
             method, params = str(self._filled(step.method)), self._filled(step.params)
-            if method == "notifications/initialized" and isinstance(session.era, Handshake):
+            opens = method == "notifications/initialized" and not session.opened
+            if opens and isinstance(session.era, Handshake):
                 session.era.go_on(session)
             session.notify(method, None if params is ABSENT else params, illegal=step.illegal, headers=step.headers)
+            if opens and session.opened:
+                # A server that asks for something now, such as the roots, should get its answer before the end.
+                session.listen(session.limits.quiet)
+                session.hear_out()
         elif step.kind == "pages":
             return self._pages(step, start)
         elif step.kind == "batch":

@@ -60,12 +60,11 @@ class Session:
         self.header_arguments: dict[str, dict[tuple[str, ...], str]] = {}
         self.slow_tools: set[str] = set()
         self.hears_unasked: bool | None = None
-        self._heard = self.opened = self.spent = self.deaf = self.anonymous = False
+        self._heard = self._silent = self.opened = self.spent = self.deaf = self.anonymous = False
         self.ended: Ended | None = None
         self.ending: Ending | None = None
-        self._began = time.monotonic()
+        self._began, self._next_id = time.monotonic(), 0
         self._delays = Delays(transport)
-        self._next_id = 0
         self._awaited: set[int] = set()
 
     @property
@@ -115,6 +114,7 @@ class Session:
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""
         self.transport.end_input()
+        self._silent = self.transport.process_per_session
         self.listen(self.limits.shutdown)
         return self.ended is not None
 
@@ -424,7 +424,7 @@ class Session:
 
     def _answer(self, message: Json) -> None:
         reply = self.answers.reply(message["method"], message.get("params"))
-        if reply is not None and self.alive:
+        if reply is not None and self.alive and not self._silent:  # no answer gets into an input that is closed
             answer = {"jsonrpc": "2.0", "id": message["id"], **reply}
             # The answer to a request that was itself wrong (id null, say) cannot be right.
             self._write(encode(answer), answer, How(illegal=self.answers.illegal or not is_id(message["id"])))

@@ -567,7 +567,43 @@ class TiredOut(Server):
             os._exit(7)
 
 
+class AsksAtTheEnd(Server):
+    """Pings once its input has ended, and stays for an answer; no answer can come."""
+
+    def run(self) -> None:
+        """End after a minute."""
+        super().run()
+        self.say({"jsonrpc": "2.0", "id": "last", "method": "ping"})
+        select.select([], [], [], 60)
+
+
+class WaitsForRoots(Server):
+    """Asks for the roots once it is initialized, if the client has any, and does not end without them."""
+
+    owed = False
+
+    def run(self) -> None:
+        """End once all is answered."""
+        super().run()
+        if self.owed:
+            select.select([], [], [], 60)
+
+    def greeting(self, params: Message) -> Message:
+        """Remember whether there are roots."""
+        self.owed = "roots" in params.get("capabilities", {})
+        return super().greeting(params)
+
+    def line(self, line: bytes) -> None:
+        """Ask, and listen to the answer."""
+        if self.owed and b"notifications/initialized" in line:
+            self.say({"jsonrpc": "2.0", "id": "roots", "method": "roots/list"})
+        self.owed &= b'"id":"roots"' not in line
+        super().line(line)
+
+
 MODES = {
+    "asks-at-the-end": AsksAtTheEnd,
+    "waits-for-roots": WaitsForRoots,
     "tired-out": TiredOut,
     "embeds": Embeds,
     "silent-once-open": SilentOnceOpen,
