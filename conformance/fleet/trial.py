@@ -32,6 +32,7 @@ from conformance.fleet.sandbox import Sandbox
 from conformance.model import Json
 from conformance.reporters.json_report import readable
 from conformance.system.processes import Family
+from conformance.target.inherited import WITHHELD
 from conformance.target.mask import Mask
 
 LOOK = 0.25
@@ -142,7 +143,8 @@ def _naming(job: Job) -> list[str]:
 def environment_of(job: Job, scratch: Path) -> dict[str, str]:
     """The environment of a run: of this process only what says how programs are found and how the network is reached.
 
-    `scratch` is the scratch folder as the run sees it.
+    `scratch` is the scratch folder as the run sees it. What the entry refers to is for the run: the server gets it only
+    as its entry says.
     """
     wanted = {*KEPT, *job.keep}
     kept = {
@@ -151,7 +153,9 @@ def environment_of(job: Job, scratch: Path) -> dict[str, str]:
         if name in wanted or name.lower() in PROXIES or name.startswith("LC_")
     }
     places = {"HOME": f"{scratch}/home", "TMPDIR": f"{scratch}/tmp", "PWD": f"{scratch}/work"}
-    return {**kept, **{name: place for name, place in places.items() if name not in job.keep}, **job.environment}
+    kept |= {name: place for name, place in places.items() if name not in job.keep}
+    withheld = " ".join(sorted(job.environment.keys() - kept.keys() - wanted))
+    return {**kept, **job.environment, **({WITHHELD: withheld} if withheld else {})}
 
 
 class _Run:
