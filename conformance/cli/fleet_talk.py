@@ -40,7 +40,13 @@ class Talk:
         words = f"{_servers(len(plan.entries))} listed: {len(plan.todo)} to be tested {where}"
         words += f", {plan.finished} finished before" if plan.finished else ""
         words += f", {len(plan.impossible)} cannot be tested here" if plan.impossible else ""
-        words += f"; {plan.changed} were listed otherwise before, and are tested again" if plan.changed else ""
+        for number, what in (
+            (plan.changed, "listed otherwise before"),
+            (plan.unsettled, "not tested to the end under other limits, or in another sandbox or environment"),
+        ):
+            if number:
+                one = number == 1
+                words += f"; {number} {'was' if one else 'were'} {what}, and {'is' if one else 'are'} tested again"
         self._say(words)
 
     def ended(self, result: Json) -> None:
@@ -66,10 +72,11 @@ class Talk:
         """One line on stderr."""
         say(visible(why))
 
-    def end(self, total: Json, folder: Path, interrupted: bool) -> None:
+    def end(self, total: Json, folder: Path, interrupted: bool, again: bool) -> None:
         """The last lines."""
         if interrupted:
-            self._say("Interrupted: this is what was learned until then. The same command goes on from here.")
+            how = "without --again " if again else ""
+            self._say(f"Interrupted: this is what was learned until then. The same command {how}goes on from here.")
         counts = ", ".join(f"{number} {outcome}" for outcome, number in total["counts"].items() if number)
         self._say(f"{_servers(len(total['servers']))}: {counts}", bold=True)
         self._say(f"{shlex.quote(str(folder / 'index.html'))} is the table of them.")

@@ -90,7 +90,8 @@ class Job:
 class Tried:
     """What came of a job. `report` is the JSON report, None without one; `reason` says then why there is none.
 
-    `stopped` says which limit ended the run. `page` and `badge` are files, None without one. `used` is as in Used.
+    `stopped` says how a limit ended the run, and `limit` which one. `page` and `badge` are files, None without one.
+    `used` is as in Used.
     """
 
     key: str
@@ -102,6 +103,7 @@ class Tried:
     page: bytes | None = None
     badge: bytes | None = None
     version: str = __version__
+    limit: str = ""
 
 
 def try_server(job: Job, cancelled: Callable[[], bool] = lambda: False) -> Tried | None:
@@ -169,6 +171,7 @@ class _Run:
         self._scratch = scratch
         self._seen = job.sandbox.seen(scratch)
         self._status: int | None = None
+        self._limit = ""
         self._used = Used()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._reports = os.open(scratch / REPORTS, os.O_RDONLY)
@@ -223,6 +226,7 @@ class _Run:
                 if cancelled():
                     return None
                 if exceeded := watch.exceeded():
+                    self._limit = watch.limit
                     return exceeded
 
     def result(self, stopped: str, seconds: float) -> Tried:
@@ -231,7 +235,8 @@ class _Run:
         reason = "" if report is not None else self._reason(stopped)
         self._used.disk = max(self._used.disk, size_of(self._scratch))
         page, badge = self._file("report.html"), self._file("badge.svg")
-        return Tried(self._job.key, report, reason, stopped, seconds, asdict(self._used), page, badge)
+        used = asdict(self._used)
+        return Tried(self._job.key, report, reason, stopped, seconds, used, page, badge, limit=self._limit)
 
     def _reason(self, stopped: str) -> str:
         """Why there is no report."""
