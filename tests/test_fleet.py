@@ -216,7 +216,8 @@ def test_trends_and_differences_between_two_runs(tmp_path: Path) -> None:
     assert same.returncode == 0 and same.stdout == "Nothing changed.\n"
     lists.servers = []
     lists.add("worse", "--fault", "description-null")
-    conform(*lists.words("--again"))
+    again = conform(*lists.words("--again"))
+    assert ": 1 server with more violations.\n" in again.stdout
     assert lists.row("worse")["trend"] == [0]
     assert lists.summary()["earlier"][0]["counts"]["passed"] == 2
     done = conform("fleet", "diff", first, lists.out)

@@ -355,5 +355,6 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
                 for name in names:
                     click.echo(visible(f"  {word:5} {severity:9} {name}"))
     worse = sum(each.worse for each in differences)
-    click.echo(f"{len(differences)} servers changed, {worse} for the worse." if differences else "Nothing changed.")
+    servers = f"{len(differences)} server{'s' * (len(differences) != 1)}"
+    click.echo(f"{servers} changed, {worse} for the worse." if differences else "Nothing changed.")
     click.get_current_context().exit(status)

@@ -12,6 +12,7 @@ import click
 from conformance.fleet.outcome import row_of
 from conformance.fleet.reading import Listed
 from conformance.fleet.run import Manner, Plan
+from conformance.fleet.summary import violations
 from conformance.model import Json, Severity
 from conformance.reporters.words import counted, shortened, visible
 from conformance.system.standard_streams import say
@@ -79,7 +80,22 @@ class Talk:
             self._say(f"Interrupted: this is what was learned until then. The same command {how}goes on from here.")
         counts = ", ".join(f"{number} {outcome}" for outcome, number in total["counts"].items() if number)
         self._say(f"{_servers(len(total['servers']))}: {counts}", bold=True)
+        if total["earlier"]:
+            self._say(f"Since the run of {total['earlier'][-1]['started']}: {_changes(total)}.")
         self._say(f"{shlex.quote(str(folder / 'index.html'))} is the table of them.")
+
+
+def _changes(total: Json) -> str:
+    """How many servers violate more rules than in the run before, or fewer."""
+    pairs = [(row["trend"][-1], violations(row)) for row in total["servers"]]
+    known = [now - before for before, now in pairs if before is not None and now is not None]
+    counts = (
+        (sum(each > 0 for each in known), "with more violations"),
+        (sum(each < 0 for each in known), "with fewer"),
+        (sum(before is not None and now is None for before, now in pairs), "not tested any more"),
+    )
+    told = [f"{_servers(number)} {what}" for number, what in counts if number]
+    return ", ".join(told) or "no server has more violations, or fewer"
 
 
 def _servers(number: int) -> str:
