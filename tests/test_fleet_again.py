@@ -73,7 +73,7 @@ def test_a_server_whose_workers_died_is_tested_again_with_higher_limits(tmp_path
 
 
 def test_what_is_settled_is_not_tested_again_whatever_changes(tmp_path: Path) -> None:
-    verdict = {"requirement": "r", "verdict": "passed", "severity": None, "reason": "", "findings": []}
+    verdict: dict[str, Any] = {"requirement": "r", "verdict": "passed", "severity": None, "reason": "", "findings": []}
     run = {"revision": "x", "transport": "stdio", "server": {}, "verdicts": [verdict]}
     tried = Tried("one", {"runs": [run], "exit": 0}, "", "", 0.0, {})
     settled = result_of(ENTRY, ENTRY.digest(()), tried, 1, Job("one", {}, limits=LIMITS))

@@ -49,8 +49,8 @@ def read(paths: Iterable[Path], choice: Choice, elsewhere: bool = False) -> List
     listed.entries += [replace(entry_of(each.server, choice), origin=each.origin) for each in chosen]
     taken = {each.server["name"]: each for each in chosen}
     for each in older:
-        other = taken[each.server["name"]]
-        listed.notes.append(f"{each.origin}: {each.told} left out, since {other.origin} lists {other.told}")
+        instead = taken[each.server["name"]]
+        listed.notes.append(f"{each.origin}: {each.told} left out, since {instead.origin} lists {instead.told}")
     if elsewhere:
         listed.entries = [replace(entry, problem="") if _missing(entry) else entry for entry in listed.entries]
     first: dict[str, Entry] = {}
