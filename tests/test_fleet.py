@@ -160,12 +160,14 @@ def test_each_server_gets_a_scratch_home_and_only_the_environment_that_it_was_gi
     spy = tmp_path / "spy.py"
     spy.write_text("import json, os, sys; json.dump({**os.environ, 'cwd': os.getcwd()}, open(sys.argv[1], 'w'))")
     (tmp_path / "list.yaml").write_text(
-        f"- name: spy\n  server: [{sys.executable}, {spy}, {tmp_path / 'seen'}]\n  env: {{GIVEN: $ONE, PLAIN: two}}\n"
+        f"- name: spy\n  server: [{sys.executable}, {spy}, {tmp_path / 'seen'}]\n\n"
+        "  env: {GIVEN: $ONE, PLAIN: two, ONCE_MORE: $KEPT}\n"
     )
     env = {"ONE": "one", "LEFT_OUT": "three", "KEPT": "four", "HTTPS_PROXY": ""}
     conform("fleet", tmp_path / "list.yaml", "--out", tmp_path / "out", "--keep-env", "KEPT", *LITTLE, env=env)
     seen = json.loads((tmp_path / "seen").read_text())
     assert (seen["GIVEN"], seen["PLAIN"], seen["KEPT"]) == ("one", "two", "four")
+    assert "ONE" not in seen  # it is given as GIVEN
     assert "LEFT_OUT" not in seen and "PYTEST_CURRENT_TEST" not in seen
     assert seen["PATH"] == os.environ["PATH"]
     scratch = Path(seen["HOME"]).parent
@@ -214,7 +216,8 @@ def test_trends_and_differences_between_two_runs(tmp_path: Path) -> None:
     assert same.returncode == 0 and same.stdout == "Nothing changed.\n"
     lists.servers = []
     lists.add("worse", "--fault", "description-null")
-    conform(*lists.words("--again"))
+    again = conform(*lists.words("--again"))
+    assert ": 1 server with more violations.\n" in again.stdout
     assert lists.row("worse")["trend"] == [0]
     assert lists.summary()["earlier"][0]["counts"]["passed"] == 2
     done = conform("fleet", "diff", first, lists.out)

@@ -22,7 +22,7 @@ def entry(server: dict[str, Any], programs: frozenset[str] = EVERYTHING, **choic
     found = servers_of({"name": NAME, "description": "Weather", "version": "1.2.3", **server})
     assert found is not None
     (one,) = found.servers
-    return entry_of(one, Choice(programs=programs, **choice))
+    return entry_of(one.server, Choice(programs=programs, **choice))
 
 
 def package(kind: str, identifier: str, version: str = "", **more: Any) -> dict[str, Any]:
@@ -351,6 +351,20 @@ def listed(name: str, version: str, latest: bool, status: str = "active") -> dic
     return {"server": server, "_meta": said}
 
 
+def test_of_files_with_versions_of_a_server_the_latest_is_taken_and_the_others_are_noted(tmp_path: Path) -> None:
+    for version in ("1.9.0", "1.10.0", "1.2.0"):
+        packages = [{"registryType": "npm", "identifier": "w", "version": version, "transport": {"type": "stdio"}}]
+        file = tmp_path / f"{version}.json"
+        file.write_text(json.dumps({"name": NAME, "description": "d", "version": version, "packages": packages}))
+    found = read([tmp_path], Choice(programs=frozenset({"npx"})))
+    (entry,) = found.entries
+    assert (entry.version, entry.origin) == ("1.10.0", str(tmp_path / "1.10.0.json"))
+    assert sorted(found.notes) == [
+        f"{tmp_path / f'{old}.json'}: {NAME} {old} left out, since {tmp_path / '1.10.0.json'} lists {NAME} 1.10.0"
+        for old in ("1.2.0", "1.9.0")
+    ]
+
+
 def test_of_the_list_of_a_registry_the_latest_versions_are_taken_and_what_was_deleted_is_not(tmp_path: Path) -> None:
     servers = [
         listed("a/one", "1.0.0", False), listed("a/one", "1.1.0", True), listed("a/one", "1.0.5", False),
@@ -360,7 +374,7 @@ def test_of_the_list_of_a_registry_the_latest_versions_are_taken_and_what_was_de
     found = read([tmp_path / "list.json"], Choice(programs=EVERYTHING))
     assert [(each.name, each.version) for each in found.entries] == [("a/one", "1.1.0"), ("a/two", "2.0.0")]
     told = [note.partition(": ")[2] for note in found.notes]
-    assert told == ["1 deleted servers left out", "2 older versions left out"]
+    assert told == ["1 deleted server left out", "2 older versions left out"]
 
 
 def test_one_element_that_is_wrong_or_empty_does_not_keep_the_rest_of_a_registry_from_being_tested(

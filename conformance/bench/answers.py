@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -33,6 +33,9 @@ UNLIKE = "without its argument"
 """An answer that does not repeat the argument, though the tool does so."""
 KINDS = (LOST, ERROR, WRONG, UNLIKE, INVALID, TWICE, STRAY, UNREADABLE, ENDED)
 """What counts as an error, each kind by its name in reports."""
+HTTP = "HTTP status "
+"""Before the number, a kind of error, too: the request was refused."""
+TOO_MANY, UNAVAILABLE = 429, 503
 CUT = "time ran out"
 """A request that was under way when the time was over: counted, and no error."""
 CHANGED = "other than alone"
@@ -161,6 +164,21 @@ def stray(data: bytes) -> str:
     return "" if all("method" in members(part) for part in parts) else STRAY
 
 
-def errors(counted: Counter[str]) -> int:
+def refused(status: int, answered: bool) -> str:
+    """The kind of error that the status of an HTTP answer is, "" if it is none; `answered`: its body is a response.
+
+    What such a response says is judged like any other, unless the server was only asked too much.
+    """
+    refusal = status in (TOO_MANY, UNAVAILABLE) or (status >= 400 and not answered)
+    return f"{HTTP}{status}" if refusal else ""
+
+
+def errors_in(counted: Mapping[str, int]) -> dict[str, int]:
+    """The errors among what was counted."""
+    kinds = (*KINDS, *sorted(kind for kind in counted if kind.startswith(HTTP)))
+    return {kind: counted[kind] for kind in kinds if counted.get(kind)}
+
+
+def errors(counted: Mapping[str, int]) -> int:
     """How many errors there are among what was counted."""
-    return sum(counted[kind] for kind in KINDS)
+    return sum(errors_in(counted).values())

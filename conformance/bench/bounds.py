@@ -81,6 +81,8 @@ def parsed(text: str) -> Bound:
         units = " or ".join(f"{unit}" for unit in metric.units if unit) or "no unit"
         raise UsageError(f"--bound: {text!r}: the value of {name} is a number with {units}, like {_example(name)}")
     number = float(value["number"]) * metric.units[value["unit"]]
+    if metric.least and not number:
+        raise UsageError(f"--bound: {text!r} can never be broken: {name} is a lower bound, like {name}=500")
     if name == "leak":
         each = value["each"] or str(EACH)
         if each != "request" and (not each.isdecimal() or int(each) == 0):

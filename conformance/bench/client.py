@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from conformance.bench.answers import CUT, ENDED, LOST, TWICE, Answers, number_in, stray
+from conformance.bench.answers import CUT, ENDED, LOST, TWICE, Answers, number_in, refused, stray
 from conformance.bench.carriers import Carrier
 from conformance.bench.clock import Clock
 from conformance.bench.operations import FIRST_ID, Operation
@@ -169,8 +169,9 @@ class Client:
             if flying is None:
                 self._unexpected(number, arrival.data)
                 continue
-            if not arrival.data:
-                flying.block.wrong[ENDED] += 1
+            refusal = refused(arrival.status or 0, number_in(arrival.data) == number)
+            if refusal or not arrival.data:
+                flying.block.wrong[refusal or ENDED] += 1
                 continue
             latency = arrival.at - flying.since
             flying.block.latencies[flying.place] = latency

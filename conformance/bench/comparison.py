@@ -89,4 +89,5 @@ def _differences(old: Json, new: Json, untold: int) -> Iterator[str]:
         if old[member] != new[member]:
             yield f"the {member} was {old[member]} and is {new[member]}"
     if untold:
-        yield f"{untold} pairs were measured too seldom to be compared; a longer --duration measures them more often"
+        pairs = "1 pair was" if untold == 1 else f"{untold} pairs were"
+        yield f"{pairs} measured too seldom to be compared; a longer --duration measures more"

@@ -78,6 +78,8 @@ class Exchange:
     """Bytes of the body that were not kept."""
     kept: int = 0
     """Bytes of it, or of the event that has begun, that are kept."""
+    status: int = 0
+    """Of HTTP, once its head is complete."""
     answered: bool = False
     gone: bool = False
     """Whether its connection is closed."""
@@ -218,6 +220,7 @@ class HttpCarrier(TransportCarrier):
         status = first.split(b" ")[1:2]
         if status and status[0].startswith(b"1"):  # an interim answer
             return self._take_head(exchange)
+        exchange.status = int(status[0]) if status and status[0].isdigit() else 0
         headers = {name.strip(): value.strip() for name, _, value in (line.partition(b":") for line in lines)}
         exchange.begun = True
         exchange.chunked = b"chunked" in headers.get(b"transfer-encoding", b"")
@@ -315,17 +318,18 @@ class HttpCarrier(TransportCarrier):
         elif exchange.begun and exchange.length < 0 and not exchange.chunked:
             self._tell(exchange, at)
         elif not exchange.answered:
-            self._end(exchange.number)
+            self._end(exchange.number, exchange.status)
 
     def _tell(self, exchange: Exchange, at: float) -> None:
         if exchange.events is None and exchange.body:
             data = bytes(exchange.body)
-            self._ready.append(Arrival("body", data, at, exchange.number, omitted=exchange.omitted))
+            omitted = exchange.omitted
+            self._ready.append(Arrival("body", data, at, exchange.number, exchange.status, omitted=omitted))
         elif not exchange.answered:
-            self._end(exchange.number)
+            self._end(exchange.number, exchange.status)
 
-    def _end(self, number: int) -> None:
-        self._ready.append(Arrival(END, b"", time.monotonic(), number))
+    def _end(self, number: int, status: int = 0) -> None:
+        self._ready.append(Arrival(END, b"", time.monotonic(), number, status))
 
     def _let_go(self, exchange: Exchange) -> None:
         """Read it no more. Idempotent."""

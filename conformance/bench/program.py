@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from conformance.bench.answers import CUT, errors
@@ -242,16 +242,19 @@ class Program:
         if self.plan.rate and cell.load > max(1.0, self.plan.rate * median(known[-1].latencies)):
             cell.left_out = f"at {self.plan.rate:g} requests a second there are never so many in flight"
             return False
-        load, usual = known[-1].load, median(known[-1].latencies)
-        while cell.load / load * usual > left and PROBE * load < cell.load and PROBE * usual <= left:
+        points = [(each.load, median(each.latencies)) for each in known if each.latencies]
+        while expected_with(cell.load, points) > left and PROBE * points[-1][0] < cell.load:
+            load, usual = points[-1]
+            if PROBE * usual > left:
+                break
             # Whether requests wait for each other, which would take so long, is found out with a few of them.
             probe = subject.client.one_by_one([operation], PROBE * load, time.monotonic() + left, PROBE * load)
             if errors(probe.wrong):
                 subject.measured.cell(cell.operation, PROBE * load).blocks.append(probe)
             if not probe.answered:
                 break
-            load, usual = PROBE * load, median(probe.answered)
-        expected = cell.load / load * usual
+            points.append((PROBE * load, median(probe.answered)))
+        expected = expected_with(cell.load, points)
         cell.left_out = "" if expected <= left else f"it may take {expected:.2g} s: a longer --duration has time for it"
         return not cell.left_out
 
@@ -305,6 +308,15 @@ class Program:
                 subject.measured.session_count += SESSIONS_EACH
                 subject.costs.find()
                 subject.measured.sessions.append(subject.costs.look())
+
+
+def expected_with(load: int, points: Sequence[tuple[int, float]]) -> float:
+    """Seconds that an answer may take with so many in flight; `points` are what it took with fewer.
+
+    It rises as it did in the last step: where requests do not wait for each other it does not.
+    """
+    (before, early), (last, late) = ((0, 0.0), *points)[-2:]
+    return late + max(0.0, late - early) / (last - before) * (load - last)
 
 
 def _saturated(subject: Subject) -> bool:

@@ -6,10 +6,10 @@ import math
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 
-from conformance.bench.answers import CHANGED, CUT, KINDS, errors
+from conformance.bench.answers import CHANGED, CUT, errors, errors_in
 from conformance.bench.bare_loop import BareLoop
 from conformance.bench.clock import RAN_OUT
 from conformance.bench.costs import Cost
@@ -58,7 +58,7 @@ def of_server(subject: Subject, bare: BareLoop) -> Json:
             **{kind: _estimate(lasting(measured, kind)) for kind in ("rss", "threads", "files")},
         },
         "other_errors": errors(_elsewhere(measured)),
-        "errors": _counted(_elsewhere(measured)),
+        "errors": errors_in(_elsewhere(measured)),
         "rules": [{"requirement": rule, "what": what} for rule, what in measured.rules.items()],
         "symptoms": symptoms(measured, bare),
         "notes": list(dict.fromkeys(measured.notes)),
@@ -139,7 +139,7 @@ def _cell(cell: Cell, bare: Cell | None) -> Json:
         "sessions": cell.sessions,
         "count": len(ordered),
         "errors": cell.errors,
-        "wrong": _counted(cell.wrong),
+        "wrong": errors_in(cell.wrong),
         "changed": cell.wrong[CHANGED],
         "cut": cell.wrong[CUT],
         "rate": cell.rate,
@@ -192,10 +192,6 @@ def _histogram(values: Iterable[float]) -> str:
         histogram.record_value(value, count)
     encoded: bytes = histogram.encode()
     return encoded.decode()
-
-
-def _counted(wrong: Mapping[str, int]) -> Json:
-    return {kind: wrong[kind] for kind in KINDS if wrong.get(kind)}
 
 
 def _elsewhere(measured: Measured) -> Counter[str]:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-from conformance.bench.answers import ENDED, ERROR, INVALID, LOST, STRAY, TWICE, UNLIKE, UNREADABLE, WRONG
+from conformance.bench.answers import (
+    ENDED,
+    ERROR,
+    HTTP,
+    INVALID,
+    LOST,
+    STRAY,
+    TOO_MANY,
+    TWICE,
+    UNAVAILABLE,
+    UNLIKE,
+    UNREADABLE,
+    WRONG,
+)
 from conformance.bench.bare_loop import BareLoop
 from conformance.bench.estimates import Estimate, growth, quantile, ratio, slope
 from conformance.bench.measured import Batch, Cell, LongRun, Measured
@@ -63,6 +77,10 @@ WRONGS = (
     (ENDED, "ended", "requests ended with their connection"),
 )
 """Kind of error → the symptom that it is, and how it is told."""
+REFUSALS = {
+    f"{HTTP}{TOO_MANY}": " (it limits how much it is asked, as it may)",
+    f"{HTTP}{UNAVAILABLE}": " (it says that this is too much for it)",
+}
 LEAST_WAIT = 0.002
 """Seconds that an answer takes at least, for what it does to be waiting."""
 
@@ -280,12 +298,21 @@ def _wrong(measured: Measured) -> Iterator[tuple[str, str]]:
     """What else went wrong, while each request alone was answered well."""
     blocks = [(cell.load, cell.wrong) for cell in measured.cells.values()]
     blocks += [(0, step.block.wrong) for step in measured.steps] + [(1, measured.long_run.wrong)]
-    for kind, symptom, words in WRONGS:
+    statuses = sorted({kind for _, wrong in blocks for kind in wrong if kind.startswith(HTTP)})
+    refusals = [(kind, "refused", f"requests were refused with {kind}{REFUSALS.get(kind, '')}") for kind in statuses]
+    for kind, symptom, words in (*WRONGS, *refusals):
         number = sum(wrong[kind] for _, wrong in blocks)
         loads = [load for load, wrong in blocks if wrong[kind] and load]
         if number and not (kind == ENDED and measured.lost):
             first = f", from {min(loads)} in flight on" if loads and min(loads) > 1 else ""
-            yield symptom, f"{number} {words}{first}"
+            yield symptom, _one(f"{number} {words}{first}")
+
+
+def _one(text: str) -> str:
+    """`2 answers were …` as it is, `1 answers were …` as one says it."""
+    if not text.startswith("1 "):
+        return text
+    return re.sub(r"^1 (\w+)s ", r"1 \1 ", text).replace(" were ", " was ", 1).replace(" that are ", " that is ", 1)
 
 
 def _differs(measured: Measured) -> Iterator[tuple[str, str]]:

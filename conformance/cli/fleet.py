@@ -83,7 +83,13 @@ def fleet() -> None:
     metavar="DIR",
     help="The results of the run before this one, for trends.",
 )
-@option(RESULTS, "--again", is_flag=True, help="Test everything anew; what is in DIR becomes the run before this one.")
+@option(
+    RESULTS,
+    "--again",
+    is_flag=True,
+    help="Test everything anew; what is in DIR becomes the run before this one. With --name: test only that anew, and "
+    "keep all else that is in DIR.",
+)
 @option(
     RESULTS,
     "--compact",
@@ -205,9 +211,7 @@ def _manner(given: dict[str, Any]) -> Manner:
         raise UsageError("--workers is for a cluster of this machine: it cannot be used with --scheduler")
     if given["image"] and given["sandbox"] != "docker":
         raise UsageError("--image is for --sandbox docker")
-    if given["again"] and given["name"]:
-        raise UsageError("--again is for all servers: it cannot be used with --name")
-    if given["earlier"] and given["again"]:
+    if given["earlier"] and given["again"] and not given["name"]:
         raise UsageError("--earlier and --again both say which run came before: use one of them")
     said = {
         "revisions": given["revision"], "only": given["only"], "skip": given["skip"], "profiles": given["profile"],
@@ -241,9 +245,7 @@ def _words(given: dict[str, Any]) -> list[str]:
 
 
 def _listed(files: tuple[Path, ...], given: dict[str, Any]) -> Listed:
-    """The servers. Raises UsageError."""
-    from fnmatch import fnmatchcase
-
+    """The servers, with --name these only, unless others stay in the table (--again). Raises UsageError."""
     from conformance.fleet.choice import choice_of, programs_in
     from conformance.fleet.reading import read
     from conformance.model import UsageError
@@ -257,11 +259,19 @@ def _listed(files: tuple[Path, ...], given: dict[str, Any]) -> Listed:
         programs = programs_in(given["sandbox"])
     listed = read(files, choice_of(given["values"], given["remotes"], programs), elsewhere)
     for pattern in given["name"]:
-        if not any(fnmatchcase(entry.name, pattern) for entry in listed.entries):
+        if not _chosen(listed, (pattern,)):
             raise UsageError(f"--name: no server that is listed is called {pattern!r}")
-    if given["name"]:
-        listed.entries = [e for e in listed.entries if any(fnmatchcase(e.name, p) for p in given["name"])]
+    if given["name"] and not given["again"]:
+        names = _chosen(listed, given["name"])
+        listed.entries = [entry for entry in listed.entries if entry.name in names]
     return listed
+
+
+def _chosen(listed: Listed, patterns: tuple[str, ...]) -> set[str]:
+    """The names of servers that a pattern is about."""
+    from fnmatch import fnmatchcase
+
+    return {each.name for each in listed.entries if any(fnmatchcase(each.name, pattern) for pattern in patterns)}
 
 
 def _carry_out(listed: Listed, store: Store, manner: Manner, given: dict[str, Any]) -> int:
@@ -273,11 +283,14 @@ def _carry_out(listed: Listed, store: Store, manner: Manner, given: dict[str, An
     from conformance.model import UsageError
     from conformance.system import interrupts
 
+    chosen = _chosen(listed, given["name"]) if given["again"] and given["name"] else None
     try:
-        before = products.before(store, given["earlier"], given["again"])
+        if chosen is not None:
+            listed.entries = products.reopened(listed.entries, store, chosen)
+        before = products.before(store, given["earlier"], given["again"] and chosen is None)
     except OSError as error:
         raise UsageError(f"--out: {error.filename or store.folder} cannot be written: {error.strerror}") from None
-    plan = planned(listed.entries, store, manner)
+    plan = planned(listed.entries, store, manner, chosen)
     talk = Talk(given["quiet"], len(plan.todo))
     talk.plan(listed, plan, manner)
     stops: list[Callable[[], None]] = []
@@ -301,7 +314,7 @@ def _carry_out(listed: Listed, store: Store, manner: Manner, given: dict[str, An
         except OSError as error:
             talk.failed(f"{error.filename or store.folder} cannot be written: {error.strerror or error}")
             return EXIT_UNTESTED
-    talk.end(total, store.folder, bool(told))
+    talk.end(total, store.folder, bool(told), given["again"])
     return exit_status(total)
 
 
@@ -342,5 +355,6 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
                 for name in names:
                     click.echo(visible(f"  {word:5} {severity:9} {name}"))
     worse = sum(each.worse for each in differences)
-    click.echo(f"{len(differences)} servers changed, {worse} for the worse." if differences else "Nothing changed.")
+    servers = f"{len(differences)} server{'s' * (len(differences) != 1)}"
+    click.echo(f"{servers} changed, {worse} for the worse." if differences else "Nothing changed.")
     click.get_current_context().exit(status)

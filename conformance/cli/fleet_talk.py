@@ -12,6 +12,7 @@ import click
 from conformance.fleet.outcome import row_of
 from conformance.fleet.reading import Listed
 from conformance.fleet.run import Manner, Plan
+from conformance.fleet.summary import violations
 from conformance.model import Json, Severity
 from conformance.reporters.words import counted, shortened, visible
 from conformance.system.standard_streams import say
@@ -40,7 +41,13 @@ class Talk:
         words = f"{_servers(len(plan.entries))} listed: {len(plan.todo)} to be tested {where}"
         words += f", {plan.finished} finished before" if plan.finished else ""
         words += f", {len(plan.impossible)} cannot be tested here" if plan.impossible else ""
-        words += f"; {plan.changed} were listed otherwise before, and are tested again" if plan.changed else ""
+        for number, what in (
+            (plan.changed, "listed otherwise before"),
+            (plan.unsettled, "not tested to the end under other limits, or in another sandbox or environment"),
+        ):
+            if number:
+                one = number == 1
+                words += f"; {number} {'was' if one else 'were'} {what}, and {'is' if one else 'are'} tested again"
         self._say(words)
 
     def ended(self, result: Json) -> None:
@@ -66,13 +73,29 @@ class Talk:
         """One line on stderr."""
         say(visible(why))
 
-    def end(self, total: Json, folder: Path, interrupted: bool) -> None:
+    def end(self, total: Json, folder: Path, interrupted: bool, again: bool) -> None:
         """The last lines."""
         if interrupted:
-            self._say("Interrupted: this is what was learned until then. The same command goes on from here.")
+            how = "without --again " if again else ""
+            self._say(f"Interrupted: this is what was learned until then. The same command {how}goes on from here.")
         counts = ", ".join(f"{number} {outcome}" for outcome, number in total["counts"].items() if number)
         self._say(f"{_servers(len(total['servers']))}: {counts}", bold=True)
+        if total["earlier"]:
+            self._say(f"Since the run of {total['earlier'][-1]['started']}: {_changes(total)}.")
         self._say(f"{shlex.quote(str(folder / 'index.html'))} is the table of them.")
+
+
+def _changes(total: Json) -> str:
+    """How many servers violate more rules than in the run before, or fewer."""
+    pairs = [(row["trend"][-1], violations(row)) for row in total["servers"]]
+    known = [now - before for before, now in pairs if before is not None and now is not None]
+    counts = (
+        (sum(each > 0 for each in known), "with more violations"),
+        (sum(each < 0 for each in known), "with fewer"),
+        (sum(before is not None and now is None for before, now in pairs), "not tested any more"),
+    )
+    told = [f"{_servers(number)} {what}" for number, what in counts if number]
+    return ", ".join(told) or "no server has more violations, or fewer"
 
 
 def _servers(number: int) -> str:

@@ -157,7 +157,7 @@ class Driver:
         if landed.tried is not None:
             attempts = 1 + self._deaths.get(task.id, 0)
             tried = landed.tried
-            self._keep(result_of(task.entry, task.digest, tried, attempts), tried.page, tried.badge)
+            self._keep(result_of(task.entry, task.digest, tried, attempts, task.job), tried.page, tried.badge)
             return None
         if isinstance(error, KilledWorker):
             deaths = self._deaths.get(task.id, 0) + error.allowed_failures + 1
@@ -166,9 +166,8 @@ class Driver:
             self._listener.died(task.entry.name, deaths)
             if deaths < DEADLY:
                 return task
-            self._keep(
-                not_tested(task.entry, task.digest, f"its worker died {deaths} times while it was tested", deaths)
-            )
+            why = f"its worker died {deaths} times while it was tested"
+            self._keep(not_tested(task.entry, task.digest, why, deaths, task.job))
             return None
         self._check()
         # Taken away from us, for example by somebody who restarted the workers.
@@ -176,7 +175,7 @@ class Driver:
         if self._attempts[task.id] < DEADLY:
             return task
         why = f"{type(error).__name__}: {error}".splitlines()[0] if error is not None else "it was cancelled"
-        self._keep(not_tested(task.entry, task.digest, f"no worker could test it: {why}"))
+        self._keep(not_tested(task.entry, task.digest, f"no worker could test it: {why}", job=task.job))
         return None
 
     def _keep(self, result: Json, page: bytes | None = None, badge: bytes | None = None) -> None:

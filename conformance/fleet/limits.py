@@ -46,6 +46,8 @@ class Watch:
     pid: int
     folder: Path
     used: Used = field(default_factory=Used)
+    limit: str = ""
+    """Which one was exceeded: time, memory, disk or processes."""
     _looks: int = 0
     _began: float = field(default_factory=time.monotonic)
 
@@ -61,12 +63,16 @@ class Watch:
             self.used.disk = max(self.used.disk, size_of(self.folder))
         self._looks += 1
         if time.monotonic() - self._began > self.limits.seconds:
+            self.limit = "time"
             return f"it took more than {self.limits.seconds:g} s"
         if self.used.memory > self.limits.memory:
+            self.limit = "memory"
             return f"its processes used more than {megabytes(self.limits.memory)} of memory"
         if self.used.processes > self.limits.processes:
+            self.limit = "processes"
             return f"it had more than {self.limits.processes} processes"
         if self.used.disk > self.limits.disk:
+            self.limit = "disk"
             return f"it wrote more than {megabytes(self.limits.disk)} to disk"
         return ""
 

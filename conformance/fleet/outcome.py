@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from conformance.engine.verdicts import EXIT_CLEAN, EXIT_VIOLATIONS
+from conformance.fleet.conditions import LIMITS, TIME, conditions, cut_by
 from conformance.fleet.entries import Entry
-from conformance.fleet.trial import Tried
+from conformance.fleet.trial import Job, Tried
 from conformance.model import Json, Severity, Verdict
 from conformance.reporters.json_report import readable
 from conformance.reporters.words import shortened
@@ -31,12 +32,14 @@ class Verdicted(NamedTuple):
     message: str
 
 
-def result_of(entry: Entry, digest: str, tried: Tried, attempts: int) -> Json:
+def result_of(entry: Entry, digest: str, tried: Tried, attempts: int, job: Job) -> Json:
     """What is kept of a server whose test has ended. `attempts` counts the workers that took it."""
     report = None if tried.report is None else _trimmed(tried.report)
     outcome, reason = _outcome(report, tried)
+    cut = cut_by(report, tried.limit, job.limits, job.sandbox)
+    settled = outcome in (PASSED, FAILED) and not {tried.limit, TIME} & set(cut)
     return {
-        **_head(entry, digest),
+        **_head(entry, digest, None if settled else conditions(job.limits, job.sandbox, job.keep, cut)),
         "outcome": outcome,
         "reason": shortened(readable(reason), REASON),
         "attempts": attempts,
@@ -46,10 +49,10 @@ def result_of(entry: Entry, digest: str, tried: Tried, attempts: int) -> Json:
     }
 
 
-def not_tested(entry: Entry, digest: str, reason: str, attempts: int = 0) -> Json:
+def not_tested(entry: Entry, digest: str, reason: str, attempts: int = 0, job: Job | None = None) -> Json:
     """What is kept of a server that could not be tested, and why."""
     return {
-        **_head(entry, digest),
+        **_head(entry, digest, None if job is None else conditions(job.limits, job.sandbox, job.keep, LIMITS)),
         "outcome": NOT_TESTED,
         "reason": shortened(readable(reason), REASON),
         "attempts": attempts,
@@ -59,8 +62,11 @@ def not_tested(entry: Entry, digest: str, reason: str, attempts: int = 0) -> Jso
     }
 
 
-def _head(entry: Entry, digest: str) -> dict[str, Json]:
-    head = {"result": FORMAT, "digest": digest, "key": entry.key, "name": readable(entry.name)}
+def _head(entry: Entry, digest: str, unsettled: Json) -> dict[str, Json]:
+    """`unsettled` are the conditions under which it may be another result; the store reads that at once."""
+    head: dict[str, Json] = {"result": FORMAT, "digest": digest}
+    head |= {"conditions": unsettled} if unsettled is not None else {}
+    head |= {"key": entry.key, "name": readable(entry.name)}
     return {**head, "listed": readable(entry.version)} if entry.version else head
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from conformance.fleet import page, summary
@@ -14,10 +14,24 @@ from conformance.fleet.run import Manner, Plan
 from conformance.fleet.store import PAGES, RESULTS, Store, replace
 from conformance.fleet.summary import now
 from conformance.model import Json
+from conformance.reporters.json_report import readable
 
 BEGUN = "begun.json"
 """When the run began, and the summary of the run before: kept for a run that resumes this one."""
 INTERRUPTED = "the run was interrupted before it was tested"
+
+
+def reopened(entries: list[Entry], store: Store, chosen: Collection[str]) -> list[Entry]:
+    """Forget what came of the `chosen` servers; they, and the others that the table of the folder has."""
+    there = summary.read(store.folder)["servers"] if (store.folder / summary.NAME).is_file() else []
+    shown = {row["name"] for row in there}
+    for entry in entries:
+        if entry.name in chosen:
+            store.forget_one(entry.key)
+    store.forget_deaths({entry.key for entry in entries if entry.name in chosen})
+    return [
+        entry for entry in entries if entry.name in chosen or readable(entry.name) in shown or store.digest(entry.key)
+    ]
 
 
 def before(store: Store, earlier: Path | None, again: bool) -> Json:

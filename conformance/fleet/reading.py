@@ -11,7 +11,7 @@ from conformance.files import json_files, yaml_files
 from conformance.files.yaml_files import FileError, Lines
 from conformance.fleet.entries import Entry
 from conformance.fleet.lists import entries_of_config, entries_of_list
-from conformance.fleet.server_json import Choice, entry_of, is_server, servers_of
+from conformance.fleet.server_json import Choice, Published, entry_of, is_server, latest, servers_of
 from conformance.model import Json, UsageError
 from conformance.settings.client_configs import SECTIONS
 
@@ -36,14 +36,21 @@ def read(paths: Iterable[Path], choice: Choice, elsewhere: bool = False) -> List
     `elsewhere` says that they will not run on this machine, or not with its programs.
     """
     listed = Listed()
+    published: list[Published] = []
     try:
         for path in paths:
             if path.is_dir():
-                _read_folder(path, choice, listed)
+                _read_folder(path, listed, published)
             else:
-                _read_file(path, choice, listed)
+                _read_file(path, listed, published)
     except FileError as error:
         raise UsageError(str(error)) from None
+    chosen, older = latest(published)
+    listed.entries += [replace(entry_of(each.server, choice), origin=each.origin) for each in chosen]
+    taken = {each.server["name"]: each for each in chosen}
+    for each in older:
+        instead = taken[each.server["name"]]
+        listed.notes.append(f"{each.origin}: {each.told} left out, since {instead.origin} lists {instead.told}")
     if elsewhere:
         listed.entries = [replace(entry, problem="") if _missing(entry) else entry for entry in listed.entries]
     first: dict[str, Entry] = {}
@@ -59,16 +66,16 @@ def _missing(entry: Entry) -> bool:
     return bool(entry.settings) and entry.problem.startswith("the command ")
 
 
-def _read_folder(folder: Path, choice: Choice, listed: Listed) -> None:
+def _read_folder(folder: Path, listed: Listed, published: list[Published]) -> None:
     """What lies in a folder beside lists of servers is remarked upon and left alone."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS and path.is_file())
-    before = len(listed.entries)
+    before = len(listed.entries) + len(published)
     for path in files:
         try:
-            _read_file(path, choice, listed)
+            _read_file(path, listed, published)
         except _Other as error:
             listed.notes.append(f"{error}; it was left out")
-    if len(listed.entries) == before:
+    if len(listed.entries) + len(published) == before:
         raise FileError(folder, 1, f"no file in it lists a server; wanted is {WANTED}")
 
 
@@ -76,8 +83,8 @@ class _Other(FileError):
     """A file that is about something else."""
 
 
-def _read_file(path: Path, choice: Choice, listed: Listed) -> None:
-    """Raises FileError."""
+def _read_file(path: Path, listed: Listed, published: list[Published]) -> None:
+    """What a server.json lists goes to `published`: other files may have later versions of it. Raises FileError."""
     data, lines = _load(path)
     if isinstance(data, dict) and any(isinstance(data.get(section), dict) for section in SECTIONS):
         entries, notes = entries_of_config(path)
@@ -87,7 +94,7 @@ def _read_file(path: Path, choice: Choice, listed: Listed) -> None:
     found = servers_of(data)
     if found is not None:
         listed.notes += [f"{path}: {note}" for note in found.notes]
-        listed.entries += [replace(entry_of(each, choice), origin=str(path)) for each in found.servers]
+        published += [replace(each, origin=str(path)) for each in found.servers]
         return
     place: tuple[str, ...] = ("servers",) if isinstance(data, dict) else ()
     elements = data.get("servers") if isinstance(data, dict) else data

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from conformance.engine.verdicts import EXIT_CLEAN, EXIT_UNTESTED, EXIT_VIOLATIONS, worst
+from conformance.fleet.conditions import others
 from conformance.fleet.entries import Entry
 from conformance.fleet.limits import Limits
 from conformance.fleet.outcome import FAILED, INCOMPLETE, NOT_TESTED, PASSED
@@ -39,13 +40,18 @@ class Manner:
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be done: of `entries`, `todo` are to be tested, `finished` have their result."""
+    """What is to be done: of `entries`, `todo` are to be tested, `finished` have their result.
+
+    Of `todo`, `changed` were tested when they were listed otherwise, and `unsettled` have a result that may be another
+    one now.
+    """
 
     entries: list[Entry]
     manner: Manner
     todo: list[Entry] = field(default_factory=list)
     finished: int = 0
     changed: int = 0
+    unsettled: int = 0
 
     @property
     def impossible(self) -> list[Entry]:
@@ -66,15 +72,20 @@ class Listener(Protocol):
         """The run cannot go on."""
 
 
-def planned(entries: list[Entry], store: Store, manner: Manner) -> Plan:
-    """What is left to do: what has a result of the same test is finished."""
+def planned(entries: list[Entry], store: Store, manner: Manner, chosen: Collection[str] | None = None) -> Plan:
+    """What is left to do: what has a result of the same test is finished, unless that was cut by a limit that is higher
+    now, or was not tested where it may be now. `chosen` are the names of those that alone are tested."""
     plan = Plan(entries, manner)
     for entry in entries:
-        if entry.problem:
+        if entry.problem or (chosen is not None and entry.name not in chosen):
             continue
         digest = store.digest(entry.key)
         if digest == entry.digest(manner.words):
-            plan.finished += 1
+            if others(store.conditions(entry.key), manner.limits, manner.sandbox, manner.keep):
+                plan.unsettled += 1
+                plan.todo.append(entry)
+            else:
+                plan.finished += 1
         else:
             plan.changed += bool(digest)
             plan.todo.append(entry)
@@ -89,7 +100,7 @@ def carry_out(plan: Plan, store: Store, listener: Listener, stopping: Callable[[
     if not plan.todo:
         return True
     from conformance.fleet.cluster import local, on_all, remote
-    from conformance.fleet.driver import Driver, SchedulerLost, Task
+    from conformance.fleet.driver import DEADLY, Driver, SchedulerLost, Task
 
     manner = plan.manner
     tasks = (Task(entry, entry.digest(manner.words), _job(entry, manner)) for entry in plan.todo)
@@ -100,6 +111,9 @@ def carry_out(plan: Plan, store: Store, listener: Listener, stopping: Callable[[
         if manner.scheduler:
             for problem in filter(None, on_all(client, manner.sandbox.why_not_usable)):
                 raise UsageError(f"on a worker, {problem}")
+        if plan.unsettled:
+            # Else those that killed their workers under other conditions would have only one more.
+            store.forget_deaths({entry.key for entry in plan.todo}, DEADLY)
         driver = Driver(client, store, listener, manner.compact)
         stopping(driver.stop)
         try:

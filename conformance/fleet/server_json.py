@@ -6,7 +6,7 @@ Its members were written with underscores before September 2025, and `registryTy
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,11 +34,25 @@ class Choice:
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A server.json. `rank` is what its versions are ordered by, `origin` the file that it is in."""
+
+    server: dict[str, Json]
+    rank: tuple[bool, Rank]
+    origin: str = ""
+
+    @property
+    def told(self) -> str:
+        """Name and version, for people."""
+        return f"{self.server['name']} {_version(self.server)}".strip()
+
+
 @dataclass(slots=True)
 class Found:
     """The servers of a file, and what was left out of them."""
 
-    servers: list[dict[str, Json]] = field(default_factory=list)
+    servers: list[Published] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -60,8 +74,8 @@ def servers_of(data: Json) -> Found | None:
     if not any(map(is_server, listed)) or any(map(_is_target, listed)):
         return None
     found = Found()
-    latest: dict[str, tuple[tuple[bool, Rank], dict[str, Json]]] = {}
-    gone = older = wrong = 0
+    published: list[Published] = []
+    gone = wrong = 0
     for each in map(members, listed):
         server = each["server"] if isinstance(each.get("server"), dict) else each
         server = {_camel(name): value for name, value in server.items()}
@@ -74,14 +88,30 @@ def servers_of(data: Json) -> Found | None:
             continue
         said = {**members(server.get("versionDetail")), **said}
         rank = (said.get("isLatest") or said.get("is_latest")) is True, _rank(_version(server))
-        name = server["name"]
-        older += name in latest
-        if name not in latest or latest[name][0] <= rank:
-            latest[name] = (rank, server)
-    found.servers = [server for _, server in latest.values()]
-    told = ((gone, "deleted servers"), (older, "older versions"), (wrong, "elements that name no server"))
-    found.notes = [f"{number} {what} left out" for number, what in told if number]
+        published.append(Published(server, rank))
+    found.servers, older = latest(published)
+    told = (
+        (gone, "deleted server", "deleted servers"),
+        (len(older), "older version", "older versions"),
+        (wrong, "element that names no server", "elements that name no server"),
+    )
+    found.notes = [f"{number} {one if number == 1 else more} left out" for number, one, more in told if number]
     return found
+
+
+def latest(published: Iterable[Published]) -> tuple[list[Published], list[Published]]:
+    """Of each server the latest version, in the order in which they are listed first; and the others."""
+    chosen: dict[str, Published] = {}
+    older = []
+    for each in published:
+        before = chosen.get(each.server["name"])
+        if before is not None and before.rank > each.rank:
+            older.append(each)
+            continue
+        if before is not None:
+            older.append(before)
+        chosen[each.server["name"]] = each
+    return list(chosen.values()), older
 
 
 def _is_target(element: Json) -> bool:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from conformance.fleet import outcome
@@ -19,7 +19,7 @@ LOCK = ".lock"
 HEAD = 400
 """Bytes at the beginning of a result in which its digest stands."""
 
-_DIGEST = re.compile(rb'\{"result":1,"digest":"([0-9a-f]+)"')
+_DIGEST = re.compile(rb'\{"result":1,"digest":"([0-9a-f]+)"(,"conditions":)?')
 
 
 class Store:
@@ -48,10 +48,18 @@ class Store:
 
     def digest(self, key: str) -> str:
         """What was tested when the server got its result; "" without one."""
+        head = self._head(key)
+        return head[1].decode() if head is not None else ""
+
+    def conditions(self, key: str) -> Json:
+        """Those under which a result that is not settled was got; None of another one."""
+        head = self._head(key)
+        return (self.read(key) or {}).get("conditions") if head is not None and head[2] else None
+
+    def _head(self, key: str) -> re.Match[bytes] | None:
         with contextlib.suppress(OSError), self._result(key).open("rb") as file:
-            found = _DIGEST.match(file.read(HEAD))
-            return found[1].decode() if found else ""
-        return ""
+            return _DIGEST.match(file.read(HEAD))
+        return None
 
     def put(self, result: Json, page: bytes | None = None, badge: bytes | None = None) -> None:
         """Keep a result. It is there once the function returns, even if the machine fails then. Raises OSError."""
@@ -80,6 +88,12 @@ class Store:
         """The results of these servers that have one, read one by one."""
         return (result for key in keys if (result := self.read(key)) is not None)
 
+    def forget_one(self, key: str) -> None:
+        """Remove the result of a server."""
+        self._result(key).unlink(missing_ok=True)  # first: what has one is finished
+        for name, ending in ((PAGES, "html"), (BADGES, "svg")):
+            (self.folder / name / f"{key}.{ending}").unlink(missing_ok=True)
+
     def forget(self) -> None:
         """Remove all results."""
         for name in (RESULTS, PAGES, BADGES):
@@ -92,6 +106,13 @@ class Store:
         with contextlib.suppress(OSError, ValueError):
             return {str(k): int(n) for k, n in json.loads((self.folder / DEATHS).read_text("utf-8")).items()}
         return {}
+
+    def forget_deaths(self, keys: Collection[str], least: int = 0) -> None:
+        """No longer know of workers that died of these servers, if there were `least` or more. Raises OSError."""
+        known = self.deaths()
+        left = {task: n for task, n in known.items() if task.partition("-")[2] not in keys or n < least}
+        if left != known:
+            self.put_deaths(left)
 
     def put_deaths(self, deaths: dict[str, int]) -> None:
         """Keep that. Raises OSError."""

@@ -32,6 +32,7 @@ from conformance.fleet.sandbox import Sandbox
 from conformance.model import Json
 from conformance.reporters.json_report import readable
 from conformance.system.processes import Family
+from conformance.target.inherited import WITHHELD
 from conformance.target.mask import Mask
 
 LOOK = 0.25
@@ -89,7 +90,8 @@ class Job:
 class Tried:
     """What came of a job. `report` is the JSON report, None without one; `reason` says then why there is none.
 
-    `stopped` says which limit ended the run. `page` and `badge` are files, None without one. `used` is as in Used.
+    `stopped` says how a limit ended the run, and `limit` which one. `page` and `badge` are files, None without one.
+    `used` is as in Used.
     """
 
     key: str
@@ -101,6 +103,7 @@ class Tried:
     page: bytes | None = None
     badge: bytes | None = None
     version: str = __version__
+    limit: str = ""
 
 
 def try_server(job: Job, cancelled: Callable[[], bool] = lambda: False) -> Tried | None:
@@ -142,7 +145,8 @@ def _naming(job: Job) -> list[str]:
 def environment_of(job: Job, scratch: Path) -> dict[str, str]:
     """The environment of a run: of this process only what says how programs are found and how the network is reached.
 
-    `scratch` is the scratch folder as the run sees it.
+    `scratch` is the scratch folder as the run sees it. What the entry refers to is for the run: the server gets it only
+    as its entry says.
     """
     wanted = {*KEPT, *job.keep}
     kept = {
@@ -151,7 +155,9 @@ def environment_of(job: Job, scratch: Path) -> dict[str, str]:
         if name in wanted or name.lower() in PROXIES or name.startswith("LC_")
     }
     places = {"HOME": f"{scratch}/home", "TMPDIR": f"{scratch}/tmp", "PWD": f"{scratch}/work"}
-    return {**kept, **{name: place for name, place in places.items() if name not in job.keep}, **job.environment}
+    kept |= {name: place for name, place in places.items() if name not in job.keep}
+    withheld = " ".join(sorted(job.environment.keys() - kept.keys() - wanted))
+    return {**kept, **job.environment, **({WITHHELD: withheld} if withheld else {})}
 
 
 class _Run:
@@ -165,6 +171,7 @@ class _Run:
         self._scratch = scratch
         self._seen = job.sandbox.seen(scratch)
         self._status: int | None = None
+        self._limit = ""
         self._used = Used()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._reports = os.open(scratch / REPORTS, os.O_RDONLY)
@@ -219,6 +226,7 @@ class _Run:
                 if cancelled():
                     return None
                 if exceeded := watch.exceeded():
+                    self._limit = watch.limit
                     return exceeded
 
     def result(self, stopped: str, seconds: float) -> Tried:
@@ -227,7 +235,8 @@ class _Run:
         reason = "" if report is not None else self._reason(stopped)
         self._used.disk = max(self._used.disk, size_of(self._scratch))
         page, badge = self._file("report.html"), self._file("badge.svg")
-        return Tried(self._job.key, report, reason, stopped, seconds, asdict(self._used), page, badge)
+        used = asdict(self._used)
+        return Tried(self._job.key, report, reason, stopped, seconds, used, page, badge, limit=self._limit)
 
     def _reason(self, stopped: str) -> str:
         """Why there is no report."""

@@ -21,6 +21,7 @@ import psutil
 from conformance.model import Limits, Target
 from conformance.system.process_table import held_up
 from conformance.system.processes import Family
+from conformance.target.inherited import inherited
 from conformance.target.secrets import CANARY
 
 STDERR_TAIL = 64 * 1024
@@ -138,7 +139,7 @@ class ServerProcess:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE if stdio else subprocess.STDOUT,
                     bufsize=0,
-                    env={**CANARY, **os.environ, **target.env, **marked},
+                    env={**CANARY, **inherited(), **target.env, **marked},
                     cwd=target.cwd,
                     start_new_session=True,
                 )

@@ -6,7 +6,6 @@ import base64
 import binascii
 import contextlib
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,6 +25,7 @@ from conformance.target.credentials import (
     looks_secret,
     says_secret,
 )
+from conformance.target.inherited import inherited
 
 CANARY = {"MCP_CONFORM_SECRET": "mcp-conform-canary-c2f7b1d09e"}
 """Added to the environment of each server that is started here, so that one that tells its environment is found out."""
@@ -43,7 +43,7 @@ def secrets_of(target: Target) -> tuple[str, ...]:
     """The values that the target must keep to itself, the longest first."""
     given = dict(target.headers)
     if target.command:
-        given |= {**CANARY, **os.environ, **target.env}
+        given |= {**CANARY, **inherited(), **target.env}
     return tuple(sorted(set(_values(given)), key=len, reverse=True))
 
 

@@ -27,6 +27,10 @@ def print_report(report: Json, detail: Detail = "usual", stream: TextIO | None =
     _Table(Paper(detail, stream), report, plain=not _takes(stream, "▁–µ")).print()
 
 
+def _medians(starts: int) -> str:
+    return "one start" if starts == 1 else f"medians of {starts} starts"
+
+
 def _takes(stream: TextIO, signs: str) -> bool:
     try:
         signs.encode(stream.encoding or "ascii")
@@ -88,7 +92,7 @@ class _Table:
         told = [("start", "from start to session"), ("first", "first request"), ("end", "end")]
         parts = [f"{words} {seconds(times[name])}" for name, words in told if times[name] is not None]
         if parts:
-            self._line(f"  {', '.join(parts)} (medians of {len(times['each'])} starts)")
+            self._line(f"  {', '.join(parts)} ({_medians(len(times['each']))})")
 
     def _latencies(self, server: Json) -> None:
         loads = sorted({cell["in_flight"] for each in server["operations"] for cell in each["loads"]} - {1})
@@ -106,6 +110,10 @@ class _Table:
         )
         for operation in server["operations"]:
             self._operation(operation, loads)
+        missing = sum(len(operation["left_out"]) for operation in server["operations"])
+        if missing and not self._paper.full:
+            figures = f"{missing} figure{'s were' if missing != 1 else ' was'}"
+            self._line(f"  {figures} not measured; --verbose says why, a longer --duration allows more", "bright_black")
 
     def _operation(self, operation: Json, loads: Sequence[int]) -> None:
         cells = {cell["in_flight"]: cell for cell in operation["loads"] if cell["sessions"] == 1}
@@ -126,6 +134,9 @@ class _Table:
             if cell["wrong"] and self._paper.full:
                 kinds = ", ".join(f"{count} × {kind}" for kind, count in cell["wrong"].items())
                 self._line(f"  {'':<{NAME}} {cell['in_flight']} in flight: {kinds}", "red")
+            if cell["changed"] and self._paper.full:
+                what = f"{cell['changed']} × other than alone, and valid"
+                self._line(f"  {'':<{NAME}} {cell['in_flight']} in flight: {what}", "bright_black")
             if cell["sessions"] > 1:
                 what = f"{cell['sessions']} sessions: p50 {seconds(cell['p50'])}, {rate(cell['rate'])}"
                 self._line(f"  {'':<{NAME}} in {what}", "bright_black")
