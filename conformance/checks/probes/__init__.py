@@ -113,6 +113,7 @@ TABLE = {
     "authorization.states-of-others": "principals.states",
     "authorization.tasks-of-others": "principals.tasks",
     "cancellation.in-flight": "cancellation.in_flight",
+    "input-required.beside-tools": "beside_tools.beside_tools",
     "input-required.foreign-state": "input_required.foreign_state",
     "input-required.retry": "input_required.retry",
     "input-required.tampered": "input_required.tampered",
