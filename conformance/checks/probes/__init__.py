@@ -131,6 +131,7 @@ TABLE = {
     "resources.listed": "listed.resources",
     "resources.paths": "paths.paths",
     "resources.readable": "resources.readable",
+    "resources.templates": "templates.templates",
     "subscriptions.changes": "subscriptions.changes",
     "subscriptions.ends": "subscriptions.ends",
     "tasks.asking": "task_rules.asking",
