@@ -144,10 +144,14 @@ _SEARCH = arguments(
     tags={"type": "array", "items": {"type": "string"}, "maxItems": 5, "default": [], "description": "All needed"},
     exact={"type": "boolean", "default": False, "description": "Whether case counts"},
 )
+_ROOM = arguments(
+    locked={"type": "boolean", "x-mcp-header": "Locked"},
+    wing={"type": "string", "default": "east", "x-mcp-header": "Wing"},
+)
 _REGION = arguments(
     region={"type": "string", "x-mcp-header": "Region", "description": "Where to look it up"},
     level={"type": "integer", "minimum": 0, "maximum": 9, "default": 0, "x-mcp-header": "Level"},
-    room={**arguments(locked={"type": "boolean", "x-mcp-header": "Locked"}), "default": {"locked": False}},
+    room={**_ROOM, "default": {"locked": False}},
 )
 _POINT: Message = {
     "type": "array",

@@ -1,4 +1,4 @@
-"""Faults in how the headers of 2026-07-28 are checked that only requests of some methods show."""
+"""Faults in how the headers of 2026-07-28 are checked that only some requests show."""
 
 from __future__ import annotations
 
@@ -81,6 +81,20 @@ _ROWS: tuple[Row, ...] = (
         "http-headers/method-header-mismatch-refused",
         "tools/call does not compare Mcp-Method with the body",
         _lenient("Mcp-Method", "differs", ("tools/call",)),
+        {"since": NEW},
+    ),
+    (
+        "nested-param-header-unchecked",
+        "http-headers/param-header-mismatch-refused",
+        "a text within an object is not compared with its Mcp-Param header",
+        _lenient("Mcp-Param-Wing", "differs", ("tools/call",)),
+        {"since": NEW},
+    ),
+    (
+        "nested-param-header-not-needed",
+        "http-headers/missing-param-header-refused",
+        "the Mcp-Param header of a text within an object may be missing",
+        _lenient("Mcp-Param-Wing", "missing", ("tools/call",)),
         {"since": NEW},
     ),
 )

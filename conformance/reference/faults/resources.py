@@ -37,6 +37,7 @@ READ = "resources/read-shape"
 README = "reference://text/readme"
 ITEMS = "reference://items/{number}"
 UPDATED = "notifications/resources/updated"
+ITEM = "reference://items/"
 NOT_FOUND = "resources/not-found-32002 resources/not-found-32602 resources/not-found-never-empty-contents"
 
 
@@ -46,6 +47,11 @@ def _listed(name: str, value: Any) -> Apply:
 
 def _template(name: str, value: Any) -> Apply:
     return on_item("resources/templates/list", ITEMS, lambda item: item.update({name: value}))
+
+
+def _items(change: Callable[[Message], Any]) -> Apply:
+    """Change what is read of the URIs that a template makes."""
+    return on_result(("resources/read",), lambda result, call: change(result) if ITEM in call.params["uri"] else None)
 
 
 def _contents(change: Callable[[Message], Any]) -> Apply:
@@ -360,5 +366,19 @@ FAULTS = (
         "each subscription ends the one before",
         instead("resources/subscribe", _last_subscription_only),
         until="2025-11-25",
+    ),
+    Fault(
+        "template-read-without-uri",
+        READ,
+        "the contents of what a template makes have no uri",
+        _items(lambda result: drop(result["contents"][0], "uri")),
+        since="2025-06-18",
+    ),
+    Fault(
+        "template-read-without-hints",
+        f"caching/hints-present {READ}",
+        "what is read of a URI that a template makes has no caching hints",
+        _items(lambda result: drop(result, "ttlMs", "cacheScope")),
+        since="2026-07-28",
     ),
 )
