@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 SERVER = Path(__file__).resolve().parent / "servers" / "wrongly_blamed.py"
+BAD = Path(__file__).resolve().parent / "bad_servers.py"
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,12 @@ class Said:
 
 def run(folder: Path, mode: str, *options: str, words: str = "") -> Said:
     """A run against the server in that mode; `words` are further ones of its command."""
+    return against(folder, f"{sys.executable} {SERVER} {mode} {folder} {words}", *options)
+
+
+def against(folder: Path, server: str, *options: str) -> Said:
+    """A run against the server of that command."""
     file = folder / "report.json"
-    server = f"{sys.executable} {SERVER} {mode} {folder} {words}"
     command = [sys.executable, "-m", "conformance", "--server", server, "--json", str(file), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     return Said(done.returncode, done.stdout + done.stderr, json.loads(file.read_text()))
@@ -168,6 +173,15 @@ def test_a_handshake_without_a_version_is_told_as_what_it_is(tmp_path: Path) -> 
 def test_a_stateless_server_without_discover_breaks_that_rule_and_is_judged_by_no_other(tmp_path: Path) -> None:
     said = run(tmp_path, "modern-without-discover", "--fuzz", "0")
     assert (said.status, said.severities) == (1, {"discovery/discover-implemented": "violation"}), said.printed
+
+
+@pytest.mark.parametrize("name", ["discovers-once", "discovers-once-and-is-silent"])
+def test_server_discover_that_is_answered_once_is_no_matter_of_versions(name: str, tmp_path: Path) -> None:
+    only = [word for case in ("unsupported-first", "context") for word in ("--only", f"versioning/{case}")]
+    words = ("--revision", "2026-07-28", "--timeout", "2", "--fuzz", "0", *only)
+    said = against(tmp_path, f"{sys.executable} {BAD} {name}", *words)
+    assert [each for each in said.grave if each.startswith("versioning/")] == []
+    assert said.report["counts"]["passed"] > 0
 
 
 def test_a_request_without_meta_is_of_the_handshake_era_for_a_server_that_has_both(tmp_path: Path) -> None:
