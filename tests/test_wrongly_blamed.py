@@ -202,6 +202,19 @@ def test_an_id_that_comes_back_as_the_same_number_is_right_however_it_is_written
     assert (said.status, said.severities) == (0, {}), said.printed
 
 
+def test_an_answer_behind_what_was_printed_in_its_line_is_no_silence(tmp_path: Path) -> None:
+    said = run(tmp_path, "progress-bar", "--revision", "2025-11-25", "--only", "tools/malformed-calls")
+    assert said.grave == {"transport-stdio/stdout-only-messages": "violation"}, said.printed
+    assert said.reason("tools/malformed-call-refused") == "transport-stdio/stdout-only-messages"
+
+
+def test_unknown_methods_that_are_dropped_are_told_by_the_rule_about_them_alone(tmp_path: Path) -> None:
+    names = ("versioning/interleaved", "jsonrpc/unknown-method-refused")
+    only = [word for name in names for word in ("--only", name)]
+    said = run(tmp_path, "drops-unknown", "--revision", "2026-07-28", "--timeout", "2", *only)
+    assert list(said.grave) == ["jsonrpc/unknown-method-refused"], said.printed
+
+
 def test_an_array_that_answers_our_array_is_not_judged(tmp_path: Path) -> None:
     said = run(tmp_path, "answers-arrays", *ILLEGAL)
     assert (said.status, said.severities) == (0, {}), said.printed
