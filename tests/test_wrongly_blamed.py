@@ -14,6 +14,7 @@ import pytest
 
 SERVER = Path(__file__).resolve().parent / "servers" / "wrongly_blamed.py"
 EXITS = "transport-stdio/exits-on-stdin-close-implied"
+BAD = Path(__file__).resolve().parent / "bad_servers.py"
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,12 @@ class Said:
 
 def run(folder: Path, mode: str, *options: str, words: str = "") -> Said:
     """A run against the server in that mode; `words` are further ones of its command."""
+    return against(folder, f"{sys.executable} {SERVER} {mode} {folder} {words}", *options)
+
+
+def against(folder: Path, server: str, *options: str) -> Said:
+    """A run against the server of that command."""
     file = folder / "report.json"
-    server = f"{sys.executable} {SERVER} {mode} {folder} {words}"
     command = [sys.executable, "-m", "conformance", "--server", server, "--json", str(file), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     return Said(done.returncode, done.stdout + done.stderr, json.loads(file.read_text()))
@@ -189,6 +194,15 @@ def test_a_stateless_server_without_discover_breaks_that_rule_and_is_judged_by_n
     assert (said.status, said.severities) == (1, {"discovery/discover-implemented": "violation"}), said.printed
 
 
+@pytest.mark.parametrize("name", ["discovers-once", "discovers-once-and-is-silent"])
+def test_server_discover_that_is_answered_once_is_no_matter_of_versions(name: str, tmp_path: Path) -> None:
+    only = [word for case in ("unsupported-first", "context") for word in ("--only", f"versioning/{case}")]
+    words = ("--revision", "2026-07-28", "--timeout", "2", "--fuzz", "0", *only)
+    said = against(tmp_path, f"{sys.executable} {BAD} {name}", *words)
+    assert [each for each in said.grave if each.startswith("versioning/")] == []
+    assert said.report["counts"]["passed"] > 0
+
+
 def test_a_request_without_meta_is_of_the_handshake_era_for_a_server_that_has_both(tmp_path: Path) -> None:
     said = run(tmp_path, "both-eras", "--fuzz", "0", "--only", "meta")
     assert (said.status, said.severities) == (0, {}), said.printed
@@ -205,6 +219,19 @@ ILLEGAL = ("--revision", "2025-11-25", "--fuzz", "100", *(word for case in FRAME
 def test_an_id_that_comes_back_as_the_same_number_is_right_however_it_is_written(mode: str, tmp_path: Path) -> None:
     said = run(tmp_path, mode, *ILLEGAL)
     assert (said.status, said.severities) == (0, {}), said.printed
+
+
+def test_an_answer_behind_what_was_printed_in_its_line_is_no_silence(tmp_path: Path) -> None:
+    said = run(tmp_path, "progress-bar", "--revision", "2025-11-25", "--only", "tools/malformed-calls")
+    assert said.grave == {"transport-stdio/stdout-only-messages": "violation"}, said.printed
+    assert said.reason("tools/malformed-call-refused") == "transport-stdio/stdout-only-messages"
+
+
+def test_unknown_methods_that_are_dropped_are_told_by_the_rule_about_them_alone(tmp_path: Path) -> None:
+    names = ("versioning/interleaved", "jsonrpc/unknown-method-refused")
+    only = [word for name in names for word in ("--only", name)]
+    said = run(tmp_path, "drops-unknown", "--revision", "2026-07-28", "--timeout", "2", *only)
+    assert list(said.grave) == ["jsonrpc/unknown-method-refused"], said.printed
 
 
 def test_an_array_that_answers_our_array_is_not_judged(tmp_path: Path) -> None:

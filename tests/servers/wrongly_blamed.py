@@ -313,6 +313,15 @@ class BothEras(Server):
         return answer
 
 
+class DropsUnknown(BothEras):
+    """Does not answer methods that it does not have."""
+
+    def take(self, message: Message) -> None:
+        """Or answers."""
+        if not message["method"].startswith("mcp-conform/"):
+            super().take(message)
+
+
 class OddNumbers(Server):
     """Ids come back as they were written, to the byte."""
 
@@ -391,6 +400,16 @@ class IdsAsText(Server):
         """A number as text."""
         identifier = message["id"]
         super().say({**message, "id": identifier if identifier is None else str(identifier)})
+
+
+class ProgressBar(Server):
+    """Calls of tools print to stdout, without a newline."""
+
+    def answer(self, message: Message) -> Message:
+        """The answer comes in the same line."""
+        if message["method"] == "tools/call":
+            sys.stdout.buffer.write(b"\rworking: 50 %")
+        return super().answer(message)
 
 
 class OnceOnly(Server):
@@ -604,6 +623,8 @@ class WaitsForRoots(Server):
 MODES = {
     "asks-at-the-end": AsksAtTheEnd,
     "waits-for-roots": WaitsForRoots,
+    "progress-bar": ProgressBar,
+    "drops-unknown": DropsUnknown,
     "tired-out": TiredOut,
     "embeds": Embeds,
     "silent-once-open": SilentOnceOpen,
