@@ -204,6 +204,8 @@ SILENT = (
     "hangs-on-cancel",
     "id-stuck-after-error",
     "hangs-on-refused-model",
+    "next-dropped-after-refused-read",
+    "next-dropped-after-unknown-method",
 )
 """Faults that make the suite wait for answers that never come."""
 

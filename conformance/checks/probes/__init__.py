@@ -122,6 +122,7 @@ TABLE = {
     "jsonrpc.endurance": "endurance.endurance",
     "jsonrpc.many-at-once": "in_flight.many",
     "jsonrpc.non-ascii": "jsonrpc.non_ascii",
+    "jsonrpc.told-apart": "mixed.told_apart",
     "lifecycle.opening": "lifecycle.opening",
     "lifecycle.prompt-pings": "lifecycle.prompt_pings",
     "lifecycle.unanswered-requests": "lifecycle.unanswered_requests",

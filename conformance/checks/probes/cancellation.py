@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.observed import SeenCall, slow_call
 from conformance.model import Frame, Json
 from conformance.session.session import Call, How
@@ -24,7 +23,6 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
     It finds out which tool is slow, and for how long it goes on; and if the server heeds it, whether it also does so
     where the id of the request is a string.
     """
-    next(callable_tools(bench))
     slow = slow_call(bench)
     # Whether the tool, left alone, still reports progress after half its time.
     talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], slow.seconds / 2) is not None

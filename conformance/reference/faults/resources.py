@@ -20,7 +20,7 @@ from conformance.reference.fault import (
     undeclared,
 )
 from conformance.reference.resources import COUNTER, Resource, not_found
-from conformance.reference.wire import METHOD_NOT_FOUND, Message
+from conformance.reference.wire import METHOD_NOT_FOUND, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,6 +129,13 @@ def _one_unknown(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _one_unknown_in_brief(call: Call, proceed: Proceed) -> Message | None:
+    if call.params.get("uri") == NOTES:
+        error = not_found(call, NOTES)
+        raise RpcError(error.code, error.message)
+    return proceed(call)
+
+
 def _as_another(result: Message, call: Call) -> None:
     for item in result["contents"]:
         if item["uri"] == NOTES:
@@ -147,6 +154,13 @@ FAULTS = (
         "resources/listed-readable",
         "one of the listed resources is not found when it is read",
         instead("resources/read", _one_unknown),
+    ),
+    Fault(
+        "one-resource-unknown-in-brief",
+        "resources/listed-readable",
+        "one of the listed resources is not found when it is read, and the error lacks the data that others have",
+        instead("resources/read", _one_unknown_in_brief),
+        until="2025-11-25",
     ),
     Fault(
         "contents-of-another",
