@@ -63,11 +63,11 @@ def several(bench: Bench) -> Iterator[Observation]:
     runs = [run for run in (begin(bench, tool, params) for _ in range(SEVERAL)) if run is not None]
     if len(runs) < SEVERAL:
         raise Unavailable(f"the tool {tool.get('name')!r} does not run as a task {SEVERAL} times")
-    _see_end(bench, runs[SEVERAL // 2])
+    _let_end_soon(bench, runs[SEVERAL // 2])
     yield _listed(bench)
 
 
-def _see_end(bench: Bench, run: TaskRun) -> None:
+def _let_end_soon(bench: Bench, run: TaskRun) -> None:
     """Wait for the end of a task, if it is quick: one that is over belongs in the list as well."""
     deadline = time.monotonic() + soon(bench.session)
     while time.monotonic() < deadline and bench.session.alive:
