@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from conformance.engine.time_limit import TimeLimit
-from conformance.fleet.limits import Limits
+from conformance.fleet.limits import DISK, MEMORY, PROCESSES, TIME, Limits
 from conformance.fleet.sandbox import Sandbox
 from conformance.model import Json
 
-TIME, MEMORY, DISK, PROCESSES = "time", "memory", "disk", "processes"
 LIMITS = (TIME, MEMORY, DISK, PROCESSES)
 INSIDE = (MEMORY, PROCESSES)
 """Limits that a container keeps by itself, so that what is refused there looks like a fault of the server."""

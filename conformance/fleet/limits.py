@@ -19,6 +19,10 @@ SELDOM = 10
 """Looks at the processes for each look at the disk, which takes longer."""
 
 
+TIME, MEMORY, DISK, PROCESSES = "time", "memory", "disk", "processes"
+"""What is limited, as results name it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """In seconds, bytes, and a number. Memory and processes are those of the whole process tree, mcp-conform's too."""
@@ -47,7 +51,7 @@ class Watch:
     folder: Path
     used: Used = field(default_factory=Used)
     limit: str = ""
-    """Which one was exceeded: time, memory, disk or processes."""
+    """Which one was exceeded: TIME, MEMORY, DISK or PROCESSES."""
     _looks: int = 0
     _began: float = field(default_factory=time.monotonic)
 
@@ -63,16 +67,16 @@ class Watch:
             self.used.disk = max(self.used.disk, size_of(self.folder))
         self._looks += 1
         if time.monotonic() - self._began > self.limits.seconds:
-            self.limit = "time"
+            self.limit = TIME
             return f"it took more than {self.limits.seconds:g} s"
         if self.used.memory > self.limits.memory:
-            self.limit = "memory"
+            self.limit = MEMORY
             return f"its processes used more than {megabytes(self.limits.memory)} of memory"
         if self.used.processes > self.limits.processes:
-            self.limit = "processes"
+            self.limit = PROCESSES
             return f"it had more than {self.limits.processes} processes"
         if self.used.disk > self.limits.disk:
-            self.limit = "disk"
+            self.limit = DISK
             return f"it wrote more than {megabytes(self.limits.disk)} to disk"
         return ""
 

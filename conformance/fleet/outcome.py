@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from conformance.engine.verdicts import EXIT_CLEAN, EXIT_VIOLATIONS
-from conformance.fleet.conditions import LIMITS, TIME, conditions, cut_by
+from conformance.fleet.conditions import LIMITS, conditions, cut_by
 from conformance.fleet.entries import Entry
+from conformance.fleet.limits import TIME
 from conformance.fleet.trial import Job, Tried
 from conformance.model import Json, Severity, Verdict
 from conformance.reporters.json_report import readable
