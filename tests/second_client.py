@@ -204,6 +204,7 @@ class Session:
             "prompt-get-lacking-a-required-argument": [
                 {"name": prompt["name"], "arguments": {}} for prompt, names in prompts if names
             ],
+            "prompt-get-without-arguments": [{"name": prompt["name"]} for prompt, names in prompts if not names],
         }
         return known.get(kind)
 

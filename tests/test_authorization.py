@@ -201,6 +201,18 @@ def test_a_sound_server_may_do_it_otherwise(name: str) -> None:
     assert failed(report) == set()
 
 
+def test_a_challenge_need_not_name_metadata_that_are_at_a_well_known_place_since_2025_11_25() -> None:
+    unnamed: Overrides = {"challenge": lambda h, scope, error="": {"WWW-Authenticate": f'Bearer scope="{scope}"'}}
+    with serving(unnamed) as url:
+        report = run_against(url)
+    names = "authorization/www-authenticate-names-metadata"
+    found = [
+        run.revision for run in report.runs for each in run.verdicts if each.findings if each.requirement.id == names
+    ]
+    assert found == [date for date in REVISIONS if date == "2025-06-18"]
+    assert "2025-11-25" in [run.revision for run in report.runs]
+
+
 @pytest.mark.parametrize("registers", [False, True])
 def test_who_names_another_authorization_server_is_not_judged_as_one(registers: bool) -> None:
     with serving(COPIED) as url:

@@ -142,6 +142,17 @@ def test_notifications_are_kept_for_the_case_only_and_for_what_still_waits() -> 
     assert (len(done.notifications), len(waits.notifications)) == (0, 1)
 
 
+def test_the_levels_of_log_messages_are_kept_when_their_case_is_over() -> None:
+    requests, done = Requests(), call(1)
+    requests.register(done)
+    for number, level in enumerate(["info", "debug", "info", 7, "x" * 1000]):
+        params = {"level": level, "data": "told"}
+        requests.tell(frame(number, {"jsonrpc": "2.0", "method": "notifications/message", "params": params}))
+    requests.answer(done, frame(9, {"jsonrpc": "2.0", "id": 1, "result": {}}))
+    requests.lighten()
+    assert done.levels == ["info", "debug", "7", "x" * 32]
+
+
 @pytest.mark.parametrize("data", [b'{"id": 2, "result": {', b'{"result": {}, "id": 2}', b'{"id": "2-x", "id": 2'])
 def test_a_message_that_was_not_read_is_taken_for_the_answer_that_its_id_names(data: bytes) -> None:
     requests, other, asked = Requests(), call(1), call(2)

@@ -129,6 +129,20 @@ def test_an_argument_that_no_good_call_has_is_not_mirrored() -> None:
     assert mirrored_arguments(surveyed(of(a={"const": None, "x-mcp-header": "A"}))) == []
 
 
+def test_an_optional_argument_within_an_optional_object_is_mirrored_though_the_default_of_the_object_lacks_it() -> None:
+    inner = {"type": "object", "default": {}, "properties": {"b": A, "c": {"type": "string"}}}
+    (argument,) = mirrored_arguments(surveyed({"type": "object", "properties": {"a": inner}}))
+    assert argument["call"]["arguments"] == {"a": {"b": "x"}}
+    assert argument["without"]["arguments"] == {"a": {}}
+
+
+def test_arguments_of_each_type_and_depth_come_first() -> None:
+    flat = {name: {"type": "string", "x-mcp-header": name} for name in ("a", "b", "c")}
+    number = {"type": "integer", "x-mcp-header": "d"}
+    found = mirrored_arguments(surveyed(of(**flat, e=of(d=number, f={"type": "string", "x-mcp-header": "f"}))))
+    assert [each["argument"] for each in found] == ["a", "e.d", "e.f", "b", "c"]
+
+
 def test_named_requests_come_by_turns_and_never_call_a_tool_that_may_not_be_called() -> None:
     prompts = ({"name": "p"}, {"name": "q"})
     resources = ({"uri": "a:1"},)

@@ -94,6 +94,26 @@ def test_what_is_ignored_stays_ignored(tmp_path: Path) -> None:
     assert "interrupted" not in done.stderr
 
 
+COMPUTING = """
+import os, signal, time
+from conformance.engine import supervision
+
+supervision.MORE = 60.0  # however busy the machine is
+with supervision.Supervision() as supervised:
+    os.kill(os.getpid(), signal.SIGINT)
+    with supervised.last_words(0.5):
+        end = time.thread_time() + 0.6
+        while time.thread_time() < end:
+            pass
+    print("written")
+"""
+
+
+def test_reports_that_are_still_being_computed_after_a_signal_are_written() -> None:
+    done = subprocess.run([sys.executable, "-c", COMPUTING], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "written\n"), done.stderr
+
+
 def test_a_signal_after_the_exit_status_is_settled_changes_nothing() -> None:
     with interrupts.taken_by(interrupts.interrupt):
         interrupts.settle()

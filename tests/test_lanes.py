@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from conformance.model import Fuzzing, Target, Verdict
 from conformance.revisions import BY_DATE
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
+BAD_SERVERS = Path(__file__).with_name("bad_servers.py")
 HARMFUL = ("jsonrpc/invalid-requests", "cancellation/invalid", "fuzz/malformed", "fuzz/invalid-requests")
 
 
@@ -42,6 +44,20 @@ def test_a_server_that_asks_its_client_nothing_is_started_ten_times_at_most(revi
     runner = played("--without", "tools", revision=revision)
     assert runner.report().exit == 0
     assert runner.effort[0] <= 10
+
+
+def test_a_sound_server_with_tools_is_started_ten_times_at_most_by_default() -> None:
+    runner = Runner(Target((sys.executable, str(BAD_SERVERS), "sound")), Options())
+    for _event in runner.run():
+        pass
+    assert runner.report().exit == 0
+    assert runner.effort[0] <= 10
+
+
+def test_a_case_that_opens_a_session_itself_hands_it_on_to_its_lane() -> None:
+    runner = played(only=("discovery/unknown-client-capabilities", "tasks/requestor"))
+    assert runner.report().exit == 0
+    assert runner.effort[0] == 2  # and the survey
 
 
 def test_a_server_that_one_case_hurts_is_replaced_for_the_next() -> None:

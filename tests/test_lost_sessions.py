@@ -85,6 +85,15 @@ def test_a_server_that_ends_sessions_is_blamed_for_nothing(mode: str, tmp_path: 
     assert all("HTTP status" in why for why in blocked.values())
 
 
+def test_a_server_that_replaces_the_session_with_each_answer_is_blamed_for_no_message(tmp_path: Path) -> None:
+    names = ("cancellation", "lifecycle/ping-answered-promptly", "fuzz/malformed", "fuzz/http-requests")
+    words = [word for name in names for word in ("--only", name)]
+    status, report = own(tmp_path, "new-each", *words, "--timeout", "2", "--fuzz", "3", "--fuzz-time", "1")
+    assert status == 0
+    assert blamed(report) == set()
+    assert all("HTTP status 404" in why for why in verdicts(report, "blocked").values())
+
+
 @pytest.mark.parametrize("mode", ["404 9", "401 9", "503 9"])
 def test_a_server_that_ends_every_session_is_no_success(mode: str, tmp_path: Path) -> None:
     with remote(mode) as url:

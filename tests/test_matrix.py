@@ -204,6 +204,8 @@ SILENT = (
     "hangs-on-cancel",
     "id-stuck-after-error",
     "hangs-on-refused-model",
+    "next-dropped-after-refused-read",
+    "next-dropped-after-unknown-method",
 )
 """Faults that make the suite wait for answers that never come."""
 
@@ -261,6 +263,12 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
 def test_a_state_that_is_no_text_is_not_sent_back_so_that_no_case_is_our_own_mistake() -> None:
     report = outcome("--fault", "request-state-number", revisions=("2026-07-28",), only=("input-required/*",))
     assert list(findings(report)) == ["input-required/request-state-is-string"]
+
+
+def test_a_level_is_put_to_the_test_where_another_case_has_called_the_tools_before() -> None:
+    only = ("tools/call-each", "tools/logging")
+    report = outcome("--fault", "level-off-by-one", revisions=("2025-11-25",), only=only, fuzzing=NO_FRAMES)
+    assert list(findings(report)) == ["logging/level-filter"]
 
 
 def failures(outcomes: dict[str, str], telling: tuple[str, ...]) -> set[str]:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 SERVER = Path(__file__).resolve().parent / "servers" / "wrongly_blamed.py"
+EXITS = "transport-stdio/exits-on-stdin-close-implied"
+BAD = Path(__file__).resolve().parent / "bad_servers.py"
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ class Said:
         """The same without advice."""
         return {name: severity for name, severity in self.severities.items() if severity != "advice"}
 
+    def verdict(self, requirement: str) -> str:
+        """What is known about it."""
+        return str(next(judged["verdict"] for judged in self._judged if judged["requirement"] == requirement))
+
     def reason(self, requirement: str) -> str:
         """Why it has no verdict that counts."""
         return str(next(judged["reason"] for judged in self._judged if judged["requirement"] == requirement))
@@ -52,8 +58,12 @@ class Said:
 
 def run(folder: Path, mode: str, *options: str, words: str = "") -> Said:
     """A run against the server in that mode; `words` are further ones of its command."""
+    return against(folder, f"{sys.executable} {SERVER} {mode} {folder} {words}", *options)
+
+
+def against(folder: Path, server: str, *options: str) -> Said:
+    """A run against the server of that command."""
     file = folder / "report.json"
-    server = f"{sys.executable} {SERVER} {mode} {folder} {words}"
     command = [sys.executable, "-m", "conformance", "--server", server, "--json", str(file), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     return Said(done.returncode, done.stdout + done.stderr, json.loads(file.read_text()))
@@ -68,6 +78,20 @@ def test_the_correct_server_has_no_finding_in_any_revision(tmp_path: Path) -> No
 def test_a_server_is_not_blamed_for_arguments_of_ours_that_it_puts_into_its_contents(tmp_path: Path) -> None:
     said = run(tmp_path, "embeds", "--fuzz", "60", "--revision", "newest")
     assert (said.status, said.grave) == (0, {}), said.printed
+
+
+def test_a_server_that_waits_for_an_answer_which_cannot_come_any_more_is_not_said_to_stay(tmp_path: Path) -> None:
+    said = run(tmp_path, "asks-at-the-end", "--only", EXITS, "--revision", "2025-11-25")
+    assert said.grave == {}
+
+
+def test_a_session_that_only_an_unusual_client_opens_is_not_ended_before_its_questions_are_answered(
+    tmp_path: Path,
+) -> None:
+    only = ("--only", "discovery/unknown-client-capabilities", "--only", EXITS)
+    said = run(tmp_path, "waits-for-roots", *only, "--revision", "2024-11-05")
+    assert said.grave == {}
+    assert said.verdict(EXITS) == "passed"
 
 
 @pytest.mark.parametrize("mode", ["takes-its-time", "slow-together"])
@@ -88,6 +112,18 @@ def test_a_server_that_limits_how_often_it_is_asked_is_not_blamed_for_what_it_re
     said = run(tmp_path, "limits-requests", "--fuzz", "60", "--revision", "newest", words=f"{number} {how}")
     assert (said.status, said.grave) == (0, {}), said.printed
     assert "the server limits how often it can be asked" in said.printed
+
+
+# -- what a request lacks is not what goes wrong inside
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_resource_that_is_not_read_before_the_user_was_asked_is_no_internal_failure(
+    revision: str, tmp_path: Path
+) -> None:
+    said = run(tmp_path, "asks-before-reading", "--only", "resources/read-each", "--revision", revision)
+    assert "resources/internal-error-32603" not in said.severities, said.printed
+    assert "no listed resource fails" in said.reason("resources/internal-error-32603")
 
 
 # -- spoken is what the server says it speaks
@@ -158,6 +194,21 @@ def test_a_stateless_server_without_discover_breaks_that_rule_and_is_judged_by_n
     assert (said.status, said.severities) == (1, {"discovery/discover-implemented": "violation"}), said.printed
 
 
+@pytest.mark.parametrize("name", ["discovers-once", "discovers-once-and-is-silent"])
+def test_server_discover_that_is_answered_once_is_no_matter_of_versions(name: str, tmp_path: Path) -> None:
+    only = [word for case in ("unsupported-first", "context") for word in ("--only", f"versioning/{case}")]
+    words = ("--revision", "2026-07-28", "--timeout", "2", "--fuzz", "0", *only)
+    said = against(tmp_path, f"{sys.executable} {BAD} {name}", *words)
+    assert [each for each in said.grave if each.startswith("versioning/")] == []
+    assert said.report["counts"]["passed"] > 0
+
+
+def test_a_request_without_meta_is_of_the_handshake_era_for_a_server_that_has_both(tmp_path: Path) -> None:
+    said = run(tmp_path, "both-eras", "--fuzz", "0", "--only", "meta")
+    assert (said.status, said.severities) == (0, {}), said.printed
+    assert [each["revision"] for each in said.report["runs"]] == ["2025-11-25", "2026-07-28"]
+
+
 # -- what JSON-RPC leaves open, and what we provoke
 
 FRAMES = ("fuzz/malformed", "fuzz/invalid-requests", "jsonrpc/invalid-requests", "jsonrpc/ids", "jsonrpc/notifications")
@@ -168,6 +219,19 @@ ILLEGAL = ("--revision", "2025-11-25", "--fuzz", "100", *(word for case in FRAME
 def test_an_id_that_comes_back_as_the_same_number_is_right_however_it_is_written(mode: str, tmp_path: Path) -> None:
     said = run(tmp_path, mode, *ILLEGAL)
     assert (said.status, said.severities) == (0, {}), said.printed
+
+
+def test_an_answer_behind_what_was_printed_in_its_line_is_no_silence(tmp_path: Path) -> None:
+    said = run(tmp_path, "progress-bar", "--revision", "2025-11-25", "--only", "tools/malformed-calls")
+    assert said.grave == {"transport-stdio/stdout-only-messages": "violation"}, said.printed
+    assert said.reason("tools/malformed-call-refused") == "transport-stdio/stdout-only-messages"
+
+
+def test_unknown_methods_that_are_dropped_are_told_by_the_rule_about_them_alone(tmp_path: Path) -> None:
+    names = ("versioning/interleaved", "jsonrpc/unknown-method-refused")
+    only = [word for name in names for word in ("--only", name)]
+    said = run(tmp_path, "drops-unknown", "--revision", "2026-07-28", "--timeout", "2", *only)
+    assert list(said.grave) == ["jsonrpc/unknown-method-refused"], said.printed
 
 
 def test_an_array_that_answers_our_array_is_not_judged(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def attempts(
         rest = [r for r in older if r.date == first.offered]
     else:
         rest = [] if first.spoken else older
-    yield from (job.result() for job in jobs)
+    yield from (_alone(job.result(), first, begin, other_limits) for job in jobs)
     more = [pool.submit(attempt, r, begin, limits) for r in rest if not first.silent]
     ended = sorted((job.result() for job in more), key=lambda tried: tried.revision.date)
     spoken = [tried for tried in ended if tried.spoken]
@@ -98,6 +98,17 @@ def _once_more(silent: Attempt, others: Iterable[Attempt], begin: Begin, limits:
         return silent
     discard(silent)
     return again
+
+
+def _alone(silent: Attempt, other: Attempt, begin: Begin, limits: Limits) -> Attempt:
+    """The attempt once more, if it was silent while a server of no use was there: some run only one at a time."""
+    if not silent.silent or silent.fatal or other.silent or other.spoken or other.stage is None:
+        return silent
+    if not other.stage.session.transport.process_per_session:
+        return silent
+    other.stage.close()
+    discard(silent)
+    return attempt(silent.revision, begin, limits)
 
 
 def _first_then_rest(candidates: Iterable[Revision], begin: Begin, limits: Limits, pool: Executor) -> Iterator[Attempt]:
@@ -125,6 +136,7 @@ def _newest(
     """The newest revision spoken, or why there is none; `ahead` are attempts that have begun already."""
     for revision in stateless:
         modern = ahead[revision.date].result() if revision.date in ahead else attempt(revision, begin, limits[0])
+        modern = _alone(modern, first, begin, limits[0])
         if modern.spoken:
             discard(first)
             yield modern

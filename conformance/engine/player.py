@@ -195,7 +195,14 @@ class _Player:
             return Said(step, start, (self._request(step, wait and step.wait),))
         if step.kind == "notify":
             method, params = str(self._filled(step.method)), self._filled(step.params)
+            opens = method == "notifications/initialized" and not session.opened
+            if opens and isinstance(session.era, Handshake):
+                session.era.go_on(session)
             session.notify(method, None if params is ABSENT else params, illegal=step.illegal, headers=step.headers)
+            if opens and session.opened:
+                # A server that asks for something now, such as the roots, should get its answer before the end.
+                session.listen(session.limits.quiet)
+                session.hear_out()
         elif step.kind == "pages":
             return self._pages(step, start)
         elif step.kind == "batch":
@@ -247,13 +254,23 @@ class _Player:
         if step.wait_for:
             session.wait(call, until=lambda: self._heard(step, call))
             session.give_up(call)  # the answer may stay away for as long as it likes
-            call.excused = True
+            call.excused = session.alive or step.illegal
+            if not step.illegal and not self._heard(step, call):
+                self._stop_if_over()
         elif wait:
             session.wait(call, timeout=session.limits.start if starting else None)
         elif not step.wait:
             session.give_up(call)
             call.excused = True
         return call
+
+    def _stop_if_over(self) -> None:
+        """Raises Stop if nothing came since the server has ended or hangs, which is told of it by itself."""
+        sentinel = self.session.hear_out()
+        if self.session.ended is not None:
+            raise Stop(self.session.ended.reason, blocked=True)
+        if sentinel is not None and not sentinel.answers:
+            raise Stop(UNANSWERED, blocked=True)
 
     def _heard(self, step: Step, call: Call) -> bool:
         return bool(call.answers) or self._notified(step, call) is not ABSENT

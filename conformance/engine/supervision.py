@@ -26,6 +26,10 @@ AFTERMATH = 0.3
 """Seconds from then until what has been learned is reported, whether the engine has ended or not."""
 LAST = 1.0
 """Seconds from a signal until the process ends, once the reports are being written: somebody may not read them."""
+MORE = 4.0
+"""Seconds more as long as that goes on: a busy machine is no reason to lose a report."""
+LITTLE = 0.001
+"""Seconds of computing in LAST seconds, from which on it goes on."""
 
 GRACE = 2.0
 """Seconds beyond its time limit in which the engine ends by itself."""
@@ -68,6 +72,7 @@ class Supervision:
         self._taken = interrupts.taken_by(self._signalled)
         self._reporting = False
         self._last = LAST
+        self._clock = _clock_of_this_thread()
         self._alarm: threading.Timer | None = None
         self._thread: threading.Thread | None = None
 
@@ -110,7 +115,7 @@ class Supervision:
 
     @contextlib.contextmanager
     def last_words(self, seconds: float = LAST) -> Iterator[None]:
-        """While the reports are written a signal leaves so many seconds for that."""
+        """While the reports are written a signal leaves so many seconds for that, and MORE while it goes on."""
         self._reporting, self._last = True, seconds
         if self._signals:
             self._set_alarm()
@@ -132,9 +137,17 @@ class Supervision:
 
     def _set_alarm(self) -> None:
         if self._alarm is None:
-            self._alarm = threading.Timer(self._last, _leave_at_once)
+            end = time.monotonic() + self._last + MORE
+            self._alarm = threading.Timer(self._last, self._leave_if_stuck, (end, self._clock()))
             self._alarm.daemon = True
             self._alarm.start()
+
+    def _leave_if_stuck(self, end: float, computed: float) -> None:
+        while time.monotonic() < end and (now := self._clock()) - computed > LITTLE and self._reporting:
+            computed = now
+            time.sleep(self._last)
+        if self._reporting:
+            _leave_at_once()
 
     def _carried_out(self, work: Callable[[], None]) -> None:
         try:
@@ -212,6 +225,14 @@ class Supervisor(Supervision):
         self.bugs.append(failure)
         why = "mcp-conform itself failed"
         return Report(Target(), __version__, "", 0.0, complete=False, runs=(), exit=EXIT_UNTESTED, problem=why)
+
+
+def _clock_of_this_thread() -> Callable[[], float]:
+    """How many seconds this thread has computed, for others to read; those of the process where that is not known."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.process_time
+    clock = time.pthread_getcpuclockid(threading.get_ident())
+    return lambda: time.clock_gettime(clock)
 
 
 def _leave_at_once() -> NoReturn:

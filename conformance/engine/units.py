@@ -13,7 +13,7 @@ from functools import partial
 from conformance.catalogue.cases import Case
 from conformance.checks.invariants import Invariant
 from conformance.checks.invariants.wire import SuiteError
-from conformance.checks.ledger import Ledger
+from conformance.checks.ledger import Ledger, Mark
 from conformance.checks.probes import Bench, Probe
 from conformance.checks.profiles.checks import Offer
 from conformance.checks.profiles.judge import judge
@@ -29,6 +29,7 @@ from conformance.session.session import NotSpoken, Session
 from conformance.survey.survey import CallPolicy, Samples, Survey, Unavailable, take
 from conformance.transports import StartError, Transport
 
+AGAIN = "the server could not be reached again"
 MOST_IN_VAIN = 8
 """Cases in a row in which the server ended the session twice, and at once: then it is no server to talk to."""
 
@@ -208,18 +209,29 @@ class _Unit:
         others: list[Stage] = []
         try:
             stage = self._ready(case)
+            known = self.ledger.mark()
             self.ledger.sessions[-1].append(case.id)
             stage.enter(case.id)
             play(case, self._bench(stage, others), self.workshop.probes)
             if case.isolation == "shared":
                 stage.session.hear_out()
+            if why := self._serves_no_more(stage, known):
+                for call in stage.session.calls.values():
+                    call.excused = True
+                self.ledger.unlearn(known, lambda finding: finding.requirement not in case.requirements)
+                self._block(case, f"{AGAIN}: {why}")
+                return ""
             stage.session.judge()
             self.state.slow_tools |= stage.session.slow_tools
         except Unread as reason:
             for requirement in case.requirements:
                 self.ledger.inconclusive(requirement, str(reason))
         except (NotSpoken, StartError) as reason:
-            self._block(case, f"the server could not be reached again: {reason}")
+            if isinstance(reason, NotSpoken) and reason.call is not None:
+                # Another process of a server that runs only one at a time may wait for its turn.
+                one = self.stage is None or self.stage.session.transport.process_per_session
+                reason.call.excused |= one and not reason.call.answers
+            self._block(case, f"{AGAIN}: {reason}")
             if not self._opened and not self.workshop.connections.target.command:
                 self.state.gone = str(reason)
         except Unavailable as reason:
@@ -234,6 +246,30 @@ class _Unit:
                 other.close()
         stages = others if self.stage is None else [self.stage, *others]
         return next((each.lost for each in stages if each.lost), "")
+
+    def _serves_no_more(self, stage: Stage, known: Mark) -> str:
+        """Why it is not to be blamed on what a session was sent that no result came, "" if it is.
+
+        Some servers run only once at a time, or take one client: then no other session opens, either.
+        """
+        heard = [frame.message for frame in stage.session.trace if frame.origin == "target"]
+        if self.state.survey is None:
+            return ""  # none has ever opened
+        if stage.session.opened or any(isinstance(message, dict) and "result" in message for message in heard):
+            return ""
+        if heard and len(self.ledger.findings) == len(known.findings):
+            return ""
+        try:
+            other = self.workshop.stage(self.state.revision, {}, Ledger(), own_process=True, urgent=True)
+            try:
+                other.open()
+            finally:
+                other.close()
+        except (NotSpoken, StartError) as reason:
+            answered = isinstance(reason, NotSpoken) and reason.call is not None and bool(reason.call.answers)
+            # One that we cannot start again may have been ended by what it was sent.
+            return str(reason) if answered or self.workshop.connections.target.command else ""
+        return ""
 
     def leaves_out(self, case: Case) -> bool:
         """Whether there is no time left for it, which is written down."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 from conformance.reference import agents, asking, prompts, resources
 from conformance.reference.prompts import PNG, WAV
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 
 def _structured(value: Any) -> Message:
     return {"content": [text(json.dumps(value))], "structuredContent": value}
+
+
+def _add(call: Call, given: Arguments) -> Message:
+    try:
+        total = given["a"] + given["b"]
+        within = math.isfinite(total)
+    except OverflowError:
+        within = False
+    return _structured({"sum": total}) if within else failure("The sum is too large for a number of JSON.")
 
 
 def _settings(call: Call, given: Arguments) -> Message:
@@ -144,10 +154,14 @@ _SEARCH = arguments(
     tags={"type": "array", "items": {"type": "string"}, "maxItems": 5, "default": [], "description": "All needed"},
     exact={"type": "boolean", "default": False, "description": "Whether case counts"},
 )
+_ROOM = arguments(
+    locked={"type": "boolean", "x-mcp-header": "Locked"},
+    wing={"type": "string", "default": "east", "x-mcp-header": "Wing"},
+)
 _REGION = arguments(
     region={"type": "string", "x-mcp-header": "Region", "description": "Where to look it up"},
     level={"type": "integer", "minimum": 0, "maximum": 9, "default": 0, "x-mcp-header": "Level"},
-    room={**arguments(locked={"type": "boolean", "x-mcp-header": "Locked"}), "default": {"locked": False}},
+    room={**_ROOM, "default": {"locked": False}},
 )
 _POINT: Message = {
     "type": "array",
@@ -175,7 +189,7 @@ TOOLS = (
     Tool(
         "add",
         "Add two numbers",
-        lambda call, given: _structured({"sum": given["a"] + given["b"]}),
+        _add,
         input=arguments(a=_NUMBER, b=_NUMBER),
         output=_SUM,
     ),

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 
 from conformance.model import Frame
 from conformance.session.messages import How, parse
+from conformance.session.polling import RESUME
 from conformance.session.session import Call, Session
 from conformance.transports import event_stream
 from conformance.transports.event_stream import STREAM as STREAM
 from conformance.transports.written_requests import APART, WHOLE, completed
-
-RESUME = "resume"
-"""The channel of a GET that asks for the rest of a stream."""
 
 
 def exchange(session: Session, verb: str, headers: Mapping[str, str], channel: str = "") -> Frame:

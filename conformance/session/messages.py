@@ -35,6 +35,16 @@ class How(TypedDict, total=False):
 
 ROOM = 2 * 1024 * 1024
 """Bytes that notifications take which are kept for one call: a flood of them must not fill our memory."""
+LEVELS_KEPT, LONGEST_LEVEL = 16, 32
+"""There are eight levels; a server may invent others."""
+
+
+def log_level(frame: Frame) -> str | None:
+    """The level of a log message, cut if it is long; None if the frame is none."""
+    if not isinstance(frame.message, dict) or frame.message.get("method") != "notifications/message":
+        return None
+    params = frame.message.get("params")
+    return str(params.get("level"))[:LONGEST_LEVEL] if isinstance(params, dict) else None
 
 
 @dataclass(slots=True, eq=False)
@@ -45,8 +55,8 @@ class Call:
     that its time was up, `refused` that nobody took the request, `empty` that what answered it over HTTP held nothing.
     `awaited` means that nobody asks what the answer says, only whether it comes. `answers` are all responses with its
     id, so a second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM
-    bytes of them. `hung` says that no answer came in all the time that there is for one, nor when the call was
-    cancelled.
+    bytes of them, until its case is over; `levels` are those of the log messages among them, and are kept. `hung` says
+    that no answer came in all the time that there is for one, nor when the call was cancelled.
     """
 
     id: Json
@@ -55,6 +65,7 @@ class Call:
     sent: Frame
     answers: list[Frame] = field(default_factory=list)
     notifications: list[Frame] = field(default_factory=list)
+    levels: list[str] = field(default_factory=list)
     head: Frame | None = None
     lost: str = ""
     late: bool = False
@@ -72,6 +83,9 @@ class Call:
         if self.room > 0:
             self.room -= cost(notification)
             self.notifications.append(notification)
+            level = log_level(notification)
+            if level is not None and level not in self.levels and len(self.levels) < LEVELS_KEPT:
+                self.levels.append(level)
 
     @property
     def response(self) -> Json:

@@ -14,6 +14,7 @@ from conformance.model import Frame, Json
 from conformance.session.features import feature_of, reports_progress, tells_progress
 from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, parse
 from conformance.session.patience import COUNTED, NotWaitedFor, Patience
+from conformance.session.polling import Polling
 from conformance.transports import Ended
 
 LONGEST_NAME = 200
@@ -38,8 +39,9 @@ class Requests:
     message that was too large to be read, if it may answer any of them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, resumable: bool = True) -> None:
         self.patience = Patience()
+        self.polling = Polling(resumable)
         self.calls: dict[str, Call] = {}
         self.waiting: dict[str, Call] = {}
         self.by_exchange: dict[int, Call] = {}
@@ -68,6 +70,18 @@ class Requests:
             return
         call.lost = ended.reason or "the HTTP answer held no response"
         call.unread, call.refused, call.empty = call.unread or ended.unread, ended.refused, ended.empty
+
+    def heard(self, call: Call, frame: Frame) -> None:
+        """Something came on the HTTP exchange of that request."""
+        call.head = frame if frame.channel == "head" else call.head
+        self.polling.heard(call, frame)
+
+    def over(self, ended: Ended) -> None:
+        """An HTTP exchange is over. What it asked gets no answer any more, unless we can come back for that."""
+        asked = self.by_exchange.pop(ended.exchange or 0, None)
+        cut = self.polling.cut(asked, ended) if asked is not None else None
+        if asked is not None and cut is not None and not (asked.done or ended.accepted):
+            self.end(asked, cut)
 
     def give_up(self, call: Call) -> None:
         """It is not waited for any more."""

@@ -14,6 +14,7 @@ from conformance.session.delays import Delays
 from conformance.session.era import Era
 from conformance.session.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.session.patience import GRACE, NO_ANSWER, Patience
+from conformance.session.polling import come_back
 from conformance.session.reading import HUGE, read
 from conformance.session.requests import Requests, may_answer
 from conformance.session.trace import Trace
@@ -49,7 +50,7 @@ class Session:
         self.watching = Watching()
         self.observers = self.watching.observers
         self.trace = Trace()
-        self.requests = Requests()
+        self.requests = Requests(resumable=revision.era == "handshake")
         self._case = ""
         self.secrets: tuple[str, ...] = ()
         self.capabilities: Json = {}
@@ -59,12 +60,11 @@ class Session:
         self.header_arguments: dict[str, dict[tuple[str, ...], str]] = {}
         self.slow_tools: set[str] = set()
         self.hears_unasked: bool | None = None
-        self._heard = self.opened = self.spent = self.deaf = self.anonymous = False
+        self._heard = self._silent = self.opened = self.spent = self.deaf = self.anonymous = False
         self.ended: Ended | None = None
         self.ending: Ending | None = None
-        self._began = time.monotonic()
+        self._began, self._next_id = time.monotonic(), 0
         self._delays = Delays(transport)
-        self._next_id = 0
         self._awaited: set[int] = set()
 
     @property
@@ -94,26 +94,27 @@ class Session:
         """Whether the target still talks, as far as is known."""
         return self.ended is None and self.ending is None
 
-    def hear_out(self) -> Call | None:
-        """Ask the sentinel and wait for its answer, so that all that came before it has been heard."""
+    def hear_out(self, other: bool = False) -> Call | None:
+        """Ask the sentinel, or an `other` one, and wait for its answer: all that came before it has been heard then."""
         if not (self.opened and self.alive):
             return None
-        call = self._send(*self.sentinel(), {})
+        call = self._send(*self.sentinel(other), {})
         call.awaited = True
         if not self.wait(call, timeout=self.patience.sentinel_limit(call, self._patience(), self.requests.stuck)):
             self.deaf = True
             self.patience.deaf()
         return call
 
-    def sentinel(self) -> tuple[str, Json]:
-        """A harmless request: the era's own, or a list that the server declares if that is slow or not answered."""
+    def sentinel(self, other: bool = False) -> tuple[str, Json]:
+        """A harmless request: the era's own, or an `other` one, a list that is declared, if that is slow or silent."""
         method, params = self.era.sentinel(self)
         lists = [f"{name}/list" for name in ("tools", "prompts", "resources") if name in self.capabilities]
-        return (lists[0], None) if lists and self.patience.tedious(method) else (method, params)
+        return (lists[0], None) if lists and (other or self.patience.tedious(method)) else (method, params)
 
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""
         self.transport.end_input()
+        self._silent = self.transport.process_per_session
         self.listen(self.limits.shutdown)
         return self.ended is not None
 
@@ -315,7 +316,7 @@ class Session:
 
     def _receive(self, seconds: float) -> Arrival | Ended | None:
         self.judge()
-        return self.transport.receive(seconds)
+        return self.transport.receive(come_back(self, seconds))
 
     def expect(self, message: Json, frame: Frame) -> Call:
         """Enter a request that was sent in that frame."""
@@ -354,8 +355,7 @@ class Session:
                 self.ended = self.ended or event
                 return
             self._awaited.discard(event.exchange)
-            if (asked := self.requests.by_exchange.pop(event.exchange, None)) and not (asked.done or event.accepted):
-                self.requests.end(asked, event)
+            self.requests.over(event)
             self._take(event.then)
 
     def _hear(self, arrival: Arrival) -> None:
@@ -379,7 +379,7 @@ class Session:
         )
         if arrival.exchange is not None and (asked := self.requests.by_exchange.get(arrival.exchange)) is not None:
             frame = frame._replace(case=asked.sent.case)
-            asked.head = frame if arrival.channel == "head" else asked.head
+            self.requests.heard(asked, frame)
         if isinstance(message, list):
             self._observe(frame, None)
             for part, element in enumerate(message):
@@ -424,7 +424,7 @@ class Session:
 
     def _answer(self, message: Json) -> None:
         reply = self.answers.reply(message["method"], message.get("params"))
-        if reply is not None and self.alive:
+        if reply is not None and self.alive and not self._silent:  # no answer gets into an input that is closed
             answer = {"jsonrpc": "2.0", "id": message["id"], **reply}
             # The answer to a request that was itself wrong (id null, say) cannot be right.
             self._write(encode(answer), answer, How(illegal=self.answers.illegal or not is_id(message["id"])))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import zip_longest
 
-from conformance.model import Json
+from conformance.model import Json, elements, members
 from conformance.session.eras.stateless import header_value, in_base64
+from conformance.survey.arguments import Unfillable, smallest_arguments
 from conformance.survey.survey import MAX_CALLS, Survey, Unavailable
 from conformance.validation.header_annotations import annotated, as_text, value_at
 
@@ -24,7 +26,7 @@ def named_requests(survey: Survey) -> list[Json]:
     """Good requests that Mcp-Name repeats the name or URI of, by turns of prompts, resources, tools.
 
     Each is an object with `method` and `params`, the `name` that is repeated, the same `encoded`, and beside it what
-    the header cannot be: `other`, `other-encoded`, `invalid`.
+    the header cannot be: `other`, `other-encoded`, `invalid`, and `swapped`, unless that is a URI or has no letters.
     """
     kinds = (list(_prompts(survey)), list(_resources(survey)), list(_tools(survey)))
     return [each for turn in zip_longest(*(kind[:MAX_EACH] for kind in kinds)) for each in turn if each is not None]
@@ -50,7 +52,9 @@ def _tools(survey: Survey) -> Iterator[Json]:
 
 def _named(method: str, member: str, params: dict[str, Json]) -> Json:
     name = params[member]
+    swapped = name.swapcase()
     return {
+        **({"swapped": header_value(swapped)} if member == "name" and swapped != name else {}),
         "method": method,
         "params": params,
         "name": name,
@@ -66,26 +70,51 @@ def _plain(text: str) -> str:
 
 
 def mirrored_arguments(survey: Survey) -> list[Json]:
-    """Arguments that `x-mcp-header` annotates, each in a good `call` of its tool.
+    """Arguments that `x-mcp-header` annotates, each in a good `call` of its tool; one of each type and depth first.
 
     Each is an object with `tool`, `argument`, `header`, `type` of the value, and further params: `without` the
     argument, with `null` and with `invalid` and `latin-1` text in its place (`with-…`); headers that replace the right
     one are `none`, `other`, `encoded`, `decimal`, and these texts.
     """
-    return [each for tool in survey.callable_tools[:MAX_CALLS] for each in _mirrored(survey, tool)][:MAX_EACH]
+    kinds: dict[tuple[Json, bool], list[Json]] = {}
+    for tool in survey.callable_tools[:MAX_CALLS]:
+        for path, found in _mirrored(survey, tool):
+            kinds.setdefault((found["type"], len(path) > 1), []).append(found)
+    return [each for turn in zip_longest(*kinds.values()) for each in turn if each is not None][:MAX_EACH]
 
 
-def _mirrored(survey: Survey, tool: Json) -> Iterator[Json]:
+def _mirrored(survey: Survey, tool: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
     try:
         calls = [survey.arguments_for(tool), *survey.other_arguments(tool)]
     except Unavailable:
         return
+    given = bool(survey.samples.tools.get(tool["name"]))
     for annotation in annotated(tool.get("inputSchema"), usable=True):
-        for arguments in calls:
+        made = () if given else _made(tool["inputSchema"], annotation.path)
+        for arguments in (*calls, *made):
             text = as_text(value_at(arguments, annotation.path))
             if text is not None:
-                yield _argument(tool["name"], arguments, annotation.path, annotation.header)
+                yield annotation.path, _argument(tool["name"], arguments, annotation.path, annotation.header)
                 break
+
+
+def _made(schema: dict[str, Json], path: tuple[str, ...]) -> Iterator[dict[str, Json]]:
+    """The smallest arguments that have one at `path`, though neither it nor what holds it may be required."""
+    with suppress(Unfillable):
+        yield smallest_arguments(_demanding(schema, path))
+
+
+def _demanding(schema: Json, path: tuple[str, ...]) -> Json:
+    """The schema with all of the path required; the defaults and examples of objects on it may lack the rest of it."""
+    if not path:
+        return schema
+    properties = members(schema.get("properties"))
+    required = [name for name in elements(schema.get("required")) if name != path[0]]
+    return {
+        **{word: value for word, value in schema.items() if word not in ("default", "examples")},
+        "properties": {**properties, path[0]: _demanding(properties[path[0]], path[1:])},
+        "required": [*required, path[0]],
+    }
 
 
 def _argument(tool: str, arguments: dict[str, Json], path: tuple[str, ...], header: str) -> Json:

@@ -30,6 +30,10 @@ PARAMS = ("name", "arguments", "uri", "ref", "argument")
 
 UNKNOWN_META: Json = {"com.example/mcp-conform": {"a": 1}}
 
+VERSION_META: Json = {"io.modelcontextprotocol/protocolVersion": STATELESS[0].date}
+CAPABILITIES_META: Json = {"io.modelcontextprotocol/clientCapabilities": {}}
+"""What a request of the stateless era has to carry, for cases that leave some of it out."""
+
 NO_SUCH_URI = "mcp-conform://no-such-resource/7f3a"
 
 
@@ -157,8 +161,20 @@ def _prompts(survey: Survey) -> list[Json]:
 
 
 def _strict_prompts(survey: Survey) -> list[Json]:
-    found = [{"name": prompt.get("name"), "arguments": {}} for prompt in survey.named_prompts if required_of(prompt)]
+    strict = [prompt for prompt in survey.named_prompts if required_of(prompt)]
+    found: list[Json] = [{"name": prompt["name"], "arguments": {}} for prompt in strict]
+    # And with all but the last: who looks for one of them only may miss it. Those that lack all come first.
+    several = [prompt for prompt in strict if len(required_of(prompt)) > 1]
+    for prompt in several[:1]:
+        given = survey.prompt_arguments(prompt)
+        given.pop(required_of(prompt)[-1], None)
+        found.insert(min(len(found), 2), {"name": prompt["name"], "arguments": given})
     return _some(found, "no prompt has a required argument")
+
+
+def _bare_prompts(survey: Survey) -> list[Json]:
+    found = [{"name": prompt.get("name")} for prompt in survey.named_prompts if not required_of(prompt)]
+    return _some(found, "each prompt has a required argument")
 
 
 def _prompts_in_two_ways(survey: Survey) -> list[Json]:
@@ -228,6 +244,8 @@ def _good_requests(survey: Survey) -> list[Json]:
     for each in found:
         each["id"] = f"mcp-conform {each['method']}"
         each["with-unknown-meta"] = {**each["params"], "_meta": UNKNOWN_META}
+        each["without-client-info"] = {**each["params"], "_meta": {**VERSION_META, **CAPABILITIES_META}}
+        each["without-client-capabilities"] = {**each["params"], "_meta": VERSION_META}
     return _some(found, "the server declares nothing that could be asked for")
 
 
@@ -269,6 +287,7 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "unknown-resource": _unknown_resources,
     "prompt-get": _prompts,
     "prompt-get-lacking-a-required-argument": _strict_prompts,
+    "prompt-get-without-arguments": _bare_prompts,
     "prompt-get-in-two-ways": _prompts_in_two_ways,
     "completion-of-prompt-argument": _prompt_completions,
     "completion": _completions,

@@ -7,6 +7,7 @@ import queue
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +32,8 @@ MAX_SAID = 4096
 MAX_UNHEARD = 64 * 1024 * 1024
 """Bytes of a stream without an event."""
 MAX_IN_FLIGHT = 32
+MAX_REPLACED = 100
+"""Ids of a session that are known to be its own though a later answer gave another one."""
 
 SESSION = "mcp-session-id"
 
@@ -116,6 +119,7 @@ class HttpTransport(AtUrl):
         self._workers = 0
         self._sockets: set[socket.socket] = set()
         self._session = ""
+        self._replaced: deque[str] = deque(maxlen=MAX_REPLACED)
         self._agreed = False
         self._broke_off = ""
         self._url, self._client = client_for(url, headers, limits)
@@ -234,6 +238,7 @@ class HttpTransport(AtUrl):
         """A request that is written out, on a connection of its own, and what answers it."""
         ours = self._client.build_request("POST", self._url).headers
         usual = {name: value for name, value in ours.items() if name != "content-length"}
+        body = b""
         with connected(self._url, self._limits.start) as connection:
             job.connected = True
             job.speaks = connection
@@ -248,8 +253,12 @@ class HttpTransport(AtUrl):
             if is_stream(answered):
                 self._stream(job, response, status, answered)
             else:
-                self._body(job, response, status, answered)
+                body = self._body(job, response, status, answered)
         self._broke_off = ""
+        # How it is written may be why the server does not find its session, unless the server has replaced that.
+        replaced = any(session.encode("latin-1", "replace") in job.data for session in self._replaced)
+        if replaced and (why := session_ended(status, body)):
+            return Over(why, why, lost=True)
         return Over(f"the HTTP answer with status {status} held no response", empty=True)
 
     def _broken(self, job: Job, error: Exception, refuses: bool) -> Over:
@@ -283,7 +292,7 @@ class HttpTransport(AtUrl):
                 return Over(OURS)
             if status < 300:  # before anybody hears of it and goes on
                 self._agreed = True
-                self._session = answered.get(SESSION, self._session)
+                self._named(answered.get(SESSION, self._session))
             self._put(Arrival("head", b"", time.monotonic(), job.number, status, answered))
             leads, why_not = onward(url, status, answered.get("location", ""), followed=followed)
             if leads is None:
@@ -303,13 +312,20 @@ class HttpTransport(AtUrl):
         self._broke_off = ""
         if why_not:
             return Over(why_not, why_not if self._agreed else "", lost=True)
-        # What answers another method, or leaves the session out, says nothing of messages in it.
-        ordinary = job.method == "POST" and sent == self._session
+        # What answers another method, or leaves the session out, says nothing of messages in it. The session keeps
+        # the id that it was opened with, also where later answers give another one.
+        ordinary = job.method == "POST" and (sent == self._session or sent in self._replaced)
         if ordinary and sent and (why := session_ended(status, body)):
             return Over(why, why, lost=True)
         if ordinary and (why := turned_away(status, body)):
             return Over(why, why, lost=True)
         return Over(f"the HTTP answer with status {status} held no response", empty=True)
+
+    def _named(self, session: str) -> None:
+        with self._changed:
+            if self._session not in ("", session):
+                self._replaced.append(self._session)
+            self._session = session
 
     def _stream(self, job: Job, response: Response | WrittenAnswer, status: int, headers: dict[str, str]) -> None:
         events = EventStream()

@@ -90,6 +90,8 @@ KINDS = (
     "ids",
     "replies",
     "handshakes",
+    "launches",
+    "stateless",
     "machine",
     "over_http",
     "over_sse",

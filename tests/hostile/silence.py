@@ -77,6 +77,17 @@ def hangs_on_unknown_methods(server: Server) -> None:
     server.edit = edit
 
 
+@target(statuses=(1,), says="ping is not answered")
+def drops_ping_and_unknown_methods(server: Server) -> None:
+    """Drops requests for methods that it does not know, and knows no ping."""
+
+    def edit(request: Message, reply: Message) -> Any:
+        unknown = reply.get("error", {}).get("code") == -32601
+        return None if unknown or request["method"] == "ping" else reply
+
+    server.edit = edit
+
+
 def _hangs_at(wrong: Callable[[bytes], bool]) -> Callable[[Server], None]:
     """A line of input that is `wrong` hangs the whole server."""
 
@@ -347,6 +358,7 @@ def half_an_answer(server: Server) -> None:
 vary(
     "silence",
     """
+    drops-ping-and-unknown-methods
     never-answers-ping never-answers-tools-list never-answers-tools-call never-answers-completion-complete
     hangs-in-tools-call hangs-on-unknown-methods hangs-on-bad-json answers-late calls-take-long
     answers-after-the-next drops-every-second-request answers-only-at-the-end dies-at-request-1 dies-at-request-5

@@ -94,6 +94,9 @@ class Handler(BaseHTTPRequestHandler):
         if number > LAST:
             self.lose(message, name)
             return
+        if MODE == "new-each":
+            self.replace(message, name)
+            return
         response = answer(message)
         if MODE == "after-error" and "error" in response:
             sessions.discard(name)
@@ -112,6 +115,18 @@ class Handler(BaseHTTPRequestHandler):
             "serverInfo": {"name": "forgetful", "version": "1"},
         }
         self.reply(200, {"jsonrpc": "2.0", "id": message.get("id"), "result": result}, name)
+
+    def replace(self, message: dict[str, Any], name: str) -> None:
+        """Answer, and go on under another id: whoever still uses the old one has lost the session."""
+        new = uuid.uuid4().hex
+        with lock:
+            known = name in sessions
+            sessions.discard(name)
+            sessions.add(new)
+        if known:
+            self.reply(200, answer(message), new)
+        else:
+            self.refuse(message)
 
     def lose(self, message: dict[str, Any], name: str) -> None:
         """What happens to the request that is one too many."""

@@ -137,6 +137,42 @@ class LargeText(Server):
         return super().answer(message)
 
 
+class AsksBeforeReading(LargeText):
+    """Speaks 2026-07-28, and asks the user before its resource is read: not without elicitation, as that revision says.
+
+    In 2025-11-25 it wants a URL to be visited first.
+    """
+
+    def answer(self, message: Message) -> Message:
+        """The same in both revisions, but for the envelope."""
+        method, params = message["method"], message.get("params", {})
+        meta = params.get("_meta", {})
+        version = meta.get("io.modelcontextprotocol/protocolVersion")
+        if version is None:
+            if method == "resources/read" and params.get("uri") == "test://text":
+                page = {"mode": "url", "elicitationId": "1", "url": "https://example.com/", "message": "Sign in"}
+                return {"error": {"code": -32042, "message": "Sign in first", "data": {"elicitations": [page]}}}
+            return super().answer(message)
+        client = meta.get("io.modelcontextprotocol/clientCapabilities")
+        if version != "2026-07-28":
+            data = {"supported": ["2026-07-28"], "requested": version}
+            return {"error": {"code": -32022, "message": "Unsupported protocol version", "data": data}}
+        if not isinstance(client, dict):
+            return {"error": {"code": -32602, "message": "clientCapabilities is missing"}}
+        hints = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        if method == "server/discover":
+            return {"result": {**hints, "supportedVersions": [version], "capabilities": {"resources": {}}}}
+        if method == "resources/read" and params.get("uri") == "test://text" and "elicitation" not in client:
+            lacking: Any = {"requiredCapabilities": {"elicitation": {"form": {}}}}
+            return {"error": {"code": -32021, "message": "The user has to be asked", "data": lacking}}
+        if method == "resources/read" and params.get("uri") != "test://text":
+            return {"error": {"code": -32602, "message": "Resource not found"}}
+        answer = super().answer(message) if method.startswith("resources/") else {}
+        if "result" in answer:
+            return {"result": {**hints, **answer["result"]}}
+        return answer or {"error": {"code": -32601, "message": "Method not found"}}
+
+
 class Embeds(LargeText):
     """Puts what it is called with into contents of every kind, whatever that is."""
 
@@ -249,6 +285,43 @@ class ModernWithoutDiscover(InitializeFails):
         return answer
 
 
+class BothEras(Server):
+    """Has both eras: what names no version in `_meta` is of the handshake era, which has no server/discover."""
+
+    def answer(self, message: Message) -> Message:
+        """By the rules of the era."""
+        reserved = "io.modelcontextprotocol/"
+        meta = message.get("params", {}).get("_meta")
+        version = meta.get(reserved + "protocolVersion") if isinstance(meta, dict) else None
+        if version is None:
+            return super().answer(message)
+        if not isinstance(meta.get(reserved + "clientCapabilities"), dict):
+            return {"error": {"code": -32602, "message": "clientCapabilities"}}
+        if version != "2026-07-28":
+            data = {"supported": ["2026-07-28"], "requested": version}
+            return {"error": {"code": -32022, "message": "Unsupported protocol version", "data": data}}
+        answer = super().answer(message)
+        if message["method"] in ("ping", "initialize"):
+            return {"error": {"code": -32601, "message": "Method not found"}}
+        if message["method"] == "server/discover":
+            answer = {"result": {"supportedVersions": [*KNOWN, "2026-07-28"], "capabilities": {"tools": {}}}}
+        if "result" in answer:
+            info = {"name": "wrongly blamed", "version": "1"}
+            answer["result"].update(resultType="complete", _meta={reserved + "serverInfo": info})
+            if message["method"] != "tools/call":
+                answer["result"].update(ttlMs=0, cacheScope="private")
+        return answer
+
+
+class DropsUnknown(BothEras):
+    """Does not answer methods that it does not have."""
+
+    def take(self, message: Message) -> None:
+        """Or answers."""
+        if not message["method"].startswith("mcp-conform/"):
+            super().take(message)
+
+
 class OddNumbers(Server):
     """Ids come back as they were written, to the byte."""
 
@@ -327,6 +400,16 @@ class IdsAsText(Server):
         """A number as text."""
         identifier = message["id"]
         super().say({**message, "id": identifier if identifier is None else str(identifier)})
+
+
+class ProgressBar(Server):
+    """Calls of tools print to stdout, without a newline."""
+
+    def answer(self, message: Message) -> Message:
+        """The answer comes in the same line."""
+        if message["method"] == "tools/call":
+            sys.stdout.buffer.write(b"\rworking: 50 %")
+        return super().answer(message)
 
 
 class OnceOnly(Server):
@@ -503,12 +586,51 @@ class TiredOut(Server):
             os._exit(7)
 
 
+class AsksAtTheEnd(Server):
+    """Pings once its input has ended, and stays for an answer; no answer can come."""
+
+    def run(self) -> None:
+        """End after a minute."""
+        super().run()
+        self.say({"jsonrpc": "2.0", "id": "last", "method": "ping"})
+        select.select([], [], [], 60)
+
+
+class WaitsForRoots(Server):
+    """Asks for the roots once it is initialized, if the client has any, and does not end without them."""
+
+    owed = False
+
+    def run(self) -> None:
+        """End once all is answered."""
+        super().run()
+        if self.owed:
+            select.select([], [], [], 60)
+
+    def greeting(self, params: Message) -> Message:
+        """Remember whether there are roots."""
+        self.owed = "roots" in params.get("capabilities", {})
+        return super().greeting(params)
+
+    def line(self, line: bytes) -> None:
+        """Ask, and listen to the answer."""
+        if self.owed and b"notifications/initialized" in line:
+            self.say({"jsonrpc": "2.0", "id": "roots", "method": "roots/list"})
+        self.owed &= b'"id":"roots"' not in line
+        super().line(line)
+
+
 MODES = {
+    "asks-at-the-end": AsksAtTheEnd,
+    "waits-for-roots": WaitsForRoots,
+    "progress-bar": ProgressBar,
+    "drops-unknown": DropsUnknown,
     "tired-out": TiredOut,
     "embeds": Embeds,
     "silent-once-open": SilentOnceOpen,
     "correct": Server,
     "large-text": LargeText,
+    "asks-before-reading": AsksBeforeReading,
     "initialize-fails": InitializeFails,
     "old-and-strict": OldAndStrict,
     "initialize-unanswered": InitializeUnanswered,
@@ -516,6 +638,7 @@ MODES = {
     "version": Version,
     "anything-succeeds": AnythingSucceeds,
     "modern-without-discover": ModernWithoutDiscover,
+    "both-eras": BothEras,
     "odd-numbers": OddNumbers,
     "answers-arrays": AnswersArrays,
     "refuses-sloppily": RefusesSloppily,

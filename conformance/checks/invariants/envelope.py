@@ -378,9 +378,14 @@ class Envelope(Watcher):
         )
 
     def _busy(self, call: Call) -> bool:
-        """Whether the server may still be at work on an earlier request that may take long, one thing at a time."""
+        """Whether the server may still be at work on an earlier request that may take long, one thing at a time.
+
+        It does not keep others of that method waiting if one of them, asked meanwhile, has been answered.
+        """
+        alike = (each for each in self.session.calls.values() if each.answers and each.method == call.method)
+        meanwhile = max((n for each in alike if (n := each.sent.number) < call.sent.number), default=-1)
         return any(
-            earlier.method in MAY_TAKE_LONG and earlier.sent.number < call.sent.number
+            earlier.method in MAY_TAKE_LONG and meanwhile < earlier.sent.number < call.sent.number
             for earlier in self.session.pending
         )
 

@@ -11,9 +11,10 @@ from conformance.catalogue.requirements import load
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.invariants.stream import shown
 from conformance.checks.ledger import Ledger
+from conformance.codes import METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from conformance.model import Frame, Json, Severity
 from conformance.session.exchanges import STREAM, media_type
-from conformance.session.messages import Call, is_message
+from conformance.session.messages import Call, is_id, is_message
 from conformance.session.session import Session
 
 NOTIFICATION = "transport-http/notification-accepted-202"
@@ -24,6 +25,9 @@ TYPE = "transport-http/request-answered-as-json-or-sse"
 ONE_OBJECT = "transport-http/json-answer-is-one-object"
 ENDPOINT = "transport-http/post-endpoint"
 VISIBLE = "transport-http/session-id-visible-ascii"
+ECHOED = "jsonrpc/response-id-echoed"
+READ = (METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
+"""Codes of errors that show that the request, and so its id, was read."""
 
 JSON = "application/json"
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
@@ -77,23 +81,28 @@ class HttpAnswers(Watcher):
         ONE_OBJECT,
         ENDPOINT,
         VISIBLE,
+        ECHOED,
     )
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
         super().__init__(session, ledger)
         self._posts: dict[int, _Post] = {}
+        self._asked: dict[int, Frame] = {}
         self._due = due(session, self.requirements)
 
     def sent(self, frame: Frame) -> None:
         """Note what is posted."""
         super().sent(frame)
         if frame.channel == "post" and frame.exchange is not None:
+            if self.session.revision.era == "stateless" and frame.readable and is_message(frame.message):
+                self._asked[frame.exchange] = frame
             kind = kind_of(frame.message) if frame.readable else ""
             if kind and not (frame.illegal and kind != "notification"):
                 self._posts[frame.exchange] = _Post(frame, kind)
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge the head of an answer, or the whole at its end."""
+        self._named(frame)
         post = self._posts.get(frame.exchange) if frame.exchange is not None else None
         if post is None or frame.part is not None:
             return
@@ -106,6 +115,21 @@ class HttpAnswers(Watcher):
                 self._end(post, post.head)
         elif len(post.said) < 2:
             post.said.append(frame)
+
+    def _named(self, frame: Frame) -> None:
+        """An error that shows that the request was read repeats its id, be the request wrong in other ways."""
+        sent = self._asked.get(frame.exchange) if frame.exchange is not None else None
+        if frame.channel == "end" and frame.exchange is not None:
+            self._asked.pop(frame.exchange, None)
+        message = frame.message
+        if sent is None or not isinstance(message, dict) or "method" in message or message.get("id") is not None:
+            return
+        error = message.get("error")
+        if is_id(sent.message.get("id")) and isinstance(error, dict) and error.get("code") in READ:
+            what = "an error does not repeat the id of its request, which was read"
+            expected = f"id {sent.message['id']!r}"
+            softer = self.softened(Severity.WARNING if sent.illegal else None)
+            self.breach(ECHOED, what, expected, message, (sent, frame), softer)
 
     def _head(self, post: _Post, head: Frame) -> None:
         status = head.status or 0

@@ -130,7 +130,7 @@ class Progress(Watcher):
         if token.task:
             return frame.exchange != token.sent.exchange  # its own stream ends before the task does
         requirement = RELATED_MUST if self.session.revision.era == "stateless" else RELATED
-        if frame.exchange == token.sent.exchange:
+        if self.session.requests.polling.origin(frame.exchange) == token.sent.exchange:
             self.ledger.held(requirement)
             return False
         self.ledger.broke(

@@ -25,6 +25,7 @@ ID = "io.modelcontextprotocol/subscriptionId"
 LISTEN = "subscriptions/listen"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 UPDATED = "notifications/resources/updated"
+OF_TASKS = "notifications/tasks"
 MEMBER = {
     "notifications/tools/list_changed": "toolsListChanged",
     "notifications/prompts/list_changed": "promptsListChanged",
@@ -159,13 +160,15 @@ class Subscriptions(Watcher):
     def _belongs(self, frame: Frame, method: str, meta: dict[str, Json]) -> Subscription | None:
         """The subscription on which a notification comes: over HTTP by its stream, else by the id that it carries."""
         of_stream = next((s for s in self._known.values() if s.sent.exchange == frame.exchange is not None), None)
-        changes = method == ACKNOWLEDGED or method in MEMBER
+        changes = method in (ACKNOWLEDGED, OF_TASKS) or method in MEMBER
         if ID not in meta:
             if changes and (of_stream is not None or (frame.exchange is None and self._open)):
                 last = of_stream or self._open[-1]
                 if not last.sent.illegal:
                     what = f"{method} does not carry the id of its subscription"
-                    self.breach(PRESENT, what, f"_meta[{ID}]", frame.message, (last.sent, frame), None)
+                    # The extension's own example of it has no id.
+                    soft = Severity.WARNING if method == OF_TASKS else None
+                    self.breach(PRESENT, what, f"_meta[{ID}]", frame.message, (last.sent, frame), soft)
             return of_stream
         by_id = self._known.get(id_key(meta[ID])) if is_id(meta[ID]) else None
         right = by_id is not None and of_stream in (None, by_id)

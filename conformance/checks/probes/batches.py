@@ -102,9 +102,11 @@ def _answers_nothing(frame: Frame, sentinel: Call | None) -> bool:
 
 def _seen(what: str, session: Session, start: int, sentinel: Call | None, answers: list[Frame]) -> Observation:
     """What came of a batch to which `answers` came, if any did, before the sentinel's."""
-    survived = sentinel is not None and bool(sentinel.answers)
-    if sentinel is not None:
-        sentinel.excused |= not survived  # it is unanswered for this very cause
+    again = session.hear_out(other=True) if sentinel is not None and not sentinel.answers else sentinel
+    survived = again is not None and bool(again.answers)
+    for call in (sentinel, again):
+        if call is not None:
+            call.excused |= not survived  # it is unanswered for this very cause
     ours = (frame for frame in session.since(start) if frame.origin == "us")
     values: dict[str, Json] = {"of": what, "survived": survived, "session-over": not session.alive}
     if not survived:

@@ -69,11 +69,3 @@ def _subscribe(bench: Bench) -> list[str]:
     uris = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)][:10]
     calls = [bench.session.request("resources/subscribe", {"uri": uri}) for uri in uris]
     return [uri for uri, call in zip(uris, calls, strict=True) if isinstance(call.result, dict)]
-
-
-def partial_client(bench: Bench) -> Iterator[Observation]:
-    """Each tool that may be called, by a client that declared less than it could, which decides nothing by itself.
-
-    It makes up arguments, and goes on where a tool takes long. Invariants judge what is asked.
-    """
-    yield Observation({"answered": len(list(call_each(bench, talkative=True)))})

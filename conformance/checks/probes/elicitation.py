@@ -16,6 +16,9 @@ from conformance.survey.survey import Unavailable
 
 CREATE = "elicitation/create"
 NOBODY = "no tool that was called asks the client for input of the user; allow one with --call-tool"
+SAMPLE = "sampling/createMessage"
+PARTS: tuple[Json, ...] = ({"sampling": {}, "elicitation": {}}, {"elicitation": {"url": {}}})
+"""Clients that have only a part of what there is: sampling without tools, forms only, URLs only."""
 UNHELPFUL: dict[str, Response] = {
     "decline": {"result": {"action": "decline"}},
     "cancel": {"result": {"action": "cancel"}},
@@ -44,6 +47,19 @@ def undeclared(bench: Bench) -> Iterator[Observation]:
         yield Observation({"tool": asker.tool.get("name")}, calls[-1])
     for method in CAPABILITY:
         yield Observation({"method": method, "answered-without": method in answered})
+
+
+def partial_client(bench: Bench) -> Iterator[Observation]:
+    """The tools that ask, by clients that declared less than they could, which decides nothing by itself.
+
+    It finds out which tools ask for something that has parts. Invariants judge what they ask then.
+    """
+    askers = [each for each in find_askers(bench) if {SAMPLE, CREATE} & {method for method, _ in each.asked}]
+    if not askers:
+        raise Unavailable("no tool that was called asks the client for sampling or for input of the user")
+    clients = [AskedClient(bench, part) for part in PARTS]
+    calls = [client.call(asker, {}) for client in clients for asker in askers]
+    yield Observation({"answered": sum(bool(call.answers) for call in calls)})
 
 
 def actions(bench: Bench) -> Iterator[Observation]:

@@ -47,7 +47,7 @@ def _end(session: Session, call: Call | None, until: float) -> tuple[str, str]:
         return "server", session.ended.reason
     if call is None or call.answers or not call.late:
         return "nothing", ""
-    again = session.hear_out()
+    again = session.hear_out(other=True)
     if again is not None and again.answers:
         return "nothing", ""  # that one request was lost is told of each
     if again is not None:

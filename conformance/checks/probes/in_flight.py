@@ -121,7 +121,6 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
     It finds out which tool is slow; a server may finish it first. Missing, surplus and mistaken answers are the
     invariants' to judge.
     """
-    next(callable_tools(bench))
     session = bench.session
     calls = [session.send("tools/call", slow_call(bench).params)]
     calls += [session.send(LISTS[name][0]) for name in bench.survey.declared_lists]

@@ -59,7 +59,7 @@ def retry(bench: Bench) -> Iterator[Observation]:
         if not can_be_retried(first):
             yield Observation({"responses": "impossible"}, first)
             continue
-        done = _full_retry(session, first)
+        done = full_retry(session, first)
         yield Observation({"responses": "all"}, done, (*first.proof, *done.proof))
         if not done.answers or done.error is not None:
             continue  # there is nothing to compare with
@@ -72,11 +72,11 @@ def retry(bench: Bench) -> Iterator[Observation]:
         yield Observation({"responses": "not a retry"}, anew, (*first.proof, *anew.proof))
 
 
-def _full_retry(session: Session, first: Call) -> Call:
-    """The last call when all that is asked is answered, again and again."""
+def full_retry(session: Session, first: Call) -> Call:
+    """The last request when all that is asked is answered, again and again."""
     call = first
     for _ in range(MAX_ROUNDS):
-        call = session.request("tools/call", retried(call, responses_to(session, call)))
+        call = session.request(call.method, retried(call, responses_to(session, call)))
         if not (asks(call) and can_be_retried(call)):
             break
     return call

@@ -151,7 +151,7 @@ def _answered_late(bench: Bench, identifier: Json) -> Observation:
     sentinel = session.hear_out()
     proof = tuple(session.since(start))
     if sentinel is None or not sentinel.answers:
-        again = session.hear_out()
+        again = session.hear_out(other=True)
         if again is not None and again.answers:
             return Observation({**values, "next-request": "lost"}, frames=proof)
         for unanswered in (sentinel, again):

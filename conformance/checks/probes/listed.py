@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.lists import walk
-from conformance.checks.probes.outcome import succeeded
+from conformance.checks.probes.outcome import code_of, succeeded
 from conformance.codes import RESOURCE_NOT_FOUND
-from conformance.model import Json, elements
+from conformance.model import Json, elements, members
 from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
 
@@ -49,11 +49,15 @@ def unknown(session: Session, call: Call, member: str) -> bool:
     """
     name = str(call.params[member])
     said = _without(call, name)
-    code = call.error.get("code") if isinstance(call.error, dict) else None
+    code = code_of(call)
     if said == encode(_body(call)).decode("utf-8", "replace") and code != RESOURCE_NOT_FOUND:
         return False
     other = session.request(call.method, {**call.params, member: name + NONE_SUCH})
-    return bool(other.answers) and not succeeded(other) and _without(other, name + NONE_SUCH) == said
+    if not other.answers or succeeded(other):
+        return False
+    if code == code_of(other) == RESOURCE_NOT_FOUND:  # then the sentence is enough: data may come with one of them
+        return _sentence(other, name + NONE_SUCH) == _sentence(call, name)
+    return _without(other, name + NONE_SUCH) == said
 
 
 def _each(bench: Bench, method: str, member: str, asked: list[dict[str, Json]]) -> Iterator[Observation]:
@@ -98,4 +102,13 @@ def _body(call: Call) -> Json:
 
 def _without(call: Call, name: str) -> str:
     """What was answered, without the name."""
-    return encode(_body(call)).decode("utf-8", "replace").replace(encode(name).decode()[1:-1], "…")
+    return _unnamed(_body(call), name)
+
+
+def _sentence(call: Call, name: str) -> str:
+    """The message of an error, without the name."""
+    return _unnamed(members(call.error).get("message"), name)
+
+
+def _unnamed(value: Json, name: str) -> str:
+    return encode(value).decode("utf-8", "replace").replace(encode(name).decode()[1:-1], "…")

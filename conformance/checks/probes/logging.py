@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
-from conformance.checks.probes.observed import SeenCall, levels_of, seen
+from conformance.checks.probes.observed import SeenCall, seen
 from conformance.model import Frame, Json
 from conformance.session.eras.stateless import META
 from conformance.session.session import Call
@@ -40,7 +40,7 @@ def level_filter(bench: Bench) -> Iterator[Observation]:
     call = bench.session.request("tools/call", {**talker.params, **meta})
     bench.session.hear_out()
     frames = (*proof, call.sent, *call.notifications[:5], *call.answers)
-    yield Observation({"level-set": True, "levels": list(dict.fromkeys(levels_of(call)))}, call, frames)
+    yield Observation({"level-set": True, "levels": call.levels}, call, frames)
     if handshake and bench.session.alive:
         _level(bench, LEVELS[-1])
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
+from conformance.budget import KEPT_BYTES
 from conformance.checks.probes import Bench
 from conformance.model import Frame, Json
+from conformance.session.messages import parse
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, encode
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
 
 
 def life(session: Session) -> Literal["goes on", "lost a request", "over"]:
-    """Whether the server still answers the sentinel, or at least a second one; silence is then told by who asks."""
+    """Whether the server still answers the sentinel, or at least another one; silence is then told by who asks."""
     sentinel = session.hear_out()
     if sentinel is not None and sentinel.answers:
         return "goes on"
-    again = session.hear_out()
+    again = session.hear_out(other=True)
     if again is not None and again.answers:
         return "lost a request"
     for lost in (sentinel, again):
@@ -38,6 +40,8 @@ def unanswered(bench: Bench, call: Call) -> tuple[Literal["inconclusive", "block
         return "inconclusive", f"{call.method}: {call.lost}"
     if any(_misdirected(frame, call) for frame in bench.session.since(call.sent.number)):
         return "blocked", "jsonrpc/response-id-echoed"
+    if any(_spoilt(frame, call) for frame in bench.session.since(call.sent.number)):
+        return "blocked", "transport-stdio/stdout-only-messages"
     if not bench.session.alive:
         ended = bench.session.ended
         return "blocked", ended.reason if ended else UNANSWERED
@@ -46,6 +50,14 @@ def unanswered(bench: Bench, call: Call) -> tuple[Literal["inconclusive", "block
     if call.method in MAY_TAKE_LONG:
         return "inconclusive", f"{call.method}: {call.lost}; --timeout gives it longer"
     return "blocked", UNANSWERED
+
+
+def _spoilt(frame: Frame, call: Call) -> bool:
+    """Whether the answer is in a line that begins with something else."""
+    if frame.channel != "stdout" or frame.readable or b"{" not in frame.data[:KEPT_BYTES]:
+        return False
+    message = parse(frame.data[frame.data.index(b"{") :])[0]
+    return isinstance(message, dict) and "method" not in message and str(message.get("id")) == str(call.id)
 
 
 def _misdirected(frame: Frame, call: Call) -> bool:

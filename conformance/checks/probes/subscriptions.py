@@ -65,7 +65,7 @@ def listen(session: Session, wanted: dict[str, Json]) -> Subscription | None:
 
     session.wait(call, until=lambda: acknowledgment() is not None)
     session.give_up(call)
-    call.excused = True
+    call.excused = session.alive
     found = acknowledgment()
     if found is None:
         return None

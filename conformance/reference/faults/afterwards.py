@@ -1,18 +1,24 @@
-"""Faults in what comes after something else: after a refusal, after another subscription."""
+"""Faults in what comes after or beside something else: after a refusal, after another subscription."""
 
 from __future__ import annotations
 
 from conformance.reference.call import Call
-from conformance.reference.fault import Fault, around, instead
+from conformance.reference.fault import Fault, around, instead, sending
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from conformance.reference.fault import Apply, Proceed
+    from conformance.reference.server import Server
 
 OLD = {"until": "2025-11-25"}
+APART = "jsonrpc/response-id-echoed"
+TOGETHER = 0.04
+"""Seconds in which requests count as coming at the same time."""
+ONCE = "jsonrpc/every-request-answered-once"
 
 
 def _after(refused: Callable[[Call], bool], method: str, then: Callable[[Call, Proceed], Message | None]) -> Apply:
@@ -71,7 +77,72 @@ def _once(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _next_dropped(refused: Callable[[Call], bool]) -> Apply:
+    """Never send the response that follows the refusal of a request that `refused` tells."""
+    due: list[Call] = []
+
+    def change(message: Message, call: Call | None) -> Any:
+        if call is None or "method" in message:
+            return None
+        if due:
+            due.clear()
+            return []
+        if "error" in message and refused(call):
+            due.append(call)
+        return None
+
+    return sending(change)
+
+
+def _content_of_the_last(method: str) -> Apply:
+    """Serve several requests of the method that come at the same time as the last of them."""
+    last: list[Message] = []
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        last[:] = [call.params]
+        call.pause(TOGETHER)
+        call.params = last[0]
+        return proceed(call)
+
+    def apply(server: Server) -> None:
+        for tool in server.tools.values():
+            tool.waits = True
+        instead(method, serve)(server)
+
+    return apply
+
+
 FAULTS = (
+    Fault(
+        "calls-answered-as-the-last",
+        f"{APART} tools/arguments-kept-apart",
+        "of several calls at the same time each gets the answer to the last",
+        _content_of_the_last("tools/call"),
+        only="2025-11-25 2026-07-28",
+        transports="stdio",
+    ),
+    Fault(
+        "reads-answered-as-the-last",
+        APART,
+        "of several reads at the same time each gets the answer to the last",
+        _content_of_the_last("resources/read"),
+        only="2025-11-25",
+        transports="http",
+    ),
+    Fault(
+        "next-dropped-after-refused-read",
+        ONCE,
+        "the answer to the request after a refused resources/read never comes",
+        _next_dropped(_of("resources/read")),
+        transports="stdio",
+    ),
+    Fault(
+        "next-dropped-after-unknown-method",
+        ONCE,
+        "the answer to the request after one with an unknown method never comes",
+        _next_dropped(lambda call: call.method.startswith("mcp-conform/")),
+        transports="stdio",
+    ),
     Fault(
         "tools-unready-after-refusal",
         "tools/methods-available",

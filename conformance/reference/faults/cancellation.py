@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
+SECONDS = 1.3
+"""What a slow tool takes."""
 CANCELLED = "notifications/cancelled"
 IGNORED = "cancellation/invalid-cancellation-ignored"
 
@@ -45,6 +47,20 @@ def _works_on() -> Apply:
         return [] if call and call.id in cancelled and "method" not in message else message
 
     return several(setting("cancel", lambda call: cancelled.add(call.id)), sending(silent))
+
+
+def _slow(server: Server) -> None:
+    """Leave one tool that is not quick, and let it take its time."""
+    for name in [name for name, tool in server.tools.items() if tool.waits]:
+        del server.tools[name]
+    poem = server.tools["poem"]
+    recite = poem.run
+
+    def slowly(call: Call, given: Message) -> Message:
+        call.pause(SECONDS)
+        return recite(call, given)
+
+    poem.run, poem.waits = slowly, True
 
 
 def _told(test: Callable[[Message, set[Any]], bool], act: Callable[[Channel], object]) -> Apply:
@@ -127,6 +143,14 @@ FAULTS = (
         "cancellation/no-response-after-cancel transport-stdio/silent-after-cancel",
         "a request that was cancelled is answered by an error",
         around(_answered_all_the_same),
+        transports="stdio",
+    ),
+    Fault(
+        "slow-tool-cancelled-answered",
+        "cancellation/no-response-after-cancel transport-stdio/silent-after-cancel",
+        "a call that was cancelled is answered by an error, and the only tool to show it takes more than a second",
+        several(_slow, around(_answered_all_the_same)),
+        only="2025-11-25",
         transports="stdio",
     ),
     Fault(

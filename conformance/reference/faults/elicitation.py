@@ -33,6 +33,12 @@ def _consent_of_anybody(call: Call, request: Message) -> Message | None:
     return None if consent and call.client else missing_capability(call, request)
 
 
+def _form_of_anybody(call: Call, request: Message) -> Message | None:
+    """Take a client that declared URL mode alone for one that shows forms."""
+    form = request["method"] == "elicitation/create" and "url" not in request.get("params", {})
+    return None if form and call.client.get("elicitation") else missing_capability(call, request)
+
+
 FAULTS = (
     Fault(
         "form-nested",
@@ -86,6 +92,13 @@ FAULTS = (
         "elicitation/mode-declared discovery/only-declared-client-capabilities",
         "URL mode is used with clients that declared only forms",
         setting("missing_capability", _consent_of_anybody),
+        since="2025-11-25",
+    ),
+    Fault(
+        "elicits-by-form-undeclared",
+        "elicitation/mode-declared discovery/only-declared-client-capabilities",
+        "forms are used with clients that declared only URL mode",
+        setting("missing_capability", _form_of_anybody),
         since="2025-11-25",
     ),
 )

@@ -19,13 +19,14 @@ from conformance.reference.fault import (
     without,
 )
 from conformance.reference.methods import METHODS
-from conformance.reference.wire import INVALID_PARAMS, Message, RpcError
+from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.fault import Proceed
+    from conformance.reference.fault import Apply, Proceed
 
 UNKNOWN = "jsonrpc/unknown-method-refused jsonrpc/unknown-method-code jsonrpc/method-names-case-sensitive"
 UNKNOWN += " jsonrpc/undeclared-feature-refused versioning/removed-methods-unknown transport-http/method-not-found-404"
@@ -75,7 +76,27 @@ def _consent_by_error(message: Message, call: Call) -> None:
         message["error"] = {"code": -32042, "message": "Consent is needed", "data": {"elicitations": []}}
 
 
+def _refusing(bad: Callable[[Any], bool]) -> Apply:
+    """Refuse requests whose id is of that kind."""
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        if bad(call.id):
+            raise RpcError(INVALID_REQUEST, "The id must be another one")
+        return proceed(call)
+
+    return around(serve)
+
+
 FAULTS = (
+    Fault(
+        "negative-ids-refused",
+        "jsonrpc/response-id-echoed",
+        "a negative id is refused",
+        _refusing(lambda given: type(given) is int and given < 0),
+    ),
+    Fault(
+        "empty-id-refused", "jsonrpc/response-id-echoed", "an empty id is refused", _refusing(lambda given: given == "")
+    ),
     Fault(
         "result-and-error",
         f"jsonrpc/result-xor-error {UNKNOWN}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from conformance.reference.fault import modern_only, several
+from conformance.reference.fault import drop, modern_only, on_error, several
 from conformance.reference.http_fault import handling, listening_everywhere, other_status, over_http, status
 
 TYPE_CHECKING = False
@@ -231,6 +231,14 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/post-endpoint",
         "a POST of prompts/list is answered with 405",
         handling(_post=_no_prompts),
+        {"since": NEW},
+    ),
+    (
+        "unknown-method-without-id",
+        "jsonrpc/response-id-echoed jsonrpc/unknown-method-refused jsonrpc/unknown-method-code"
+        " transport-http/method-not-found-404 versioning/removed-methods-unknown",
+        "the error for an unknown method has no id",
+        on_error("Method not found", lambda message, call: drop(message, "id")),
         {"since": NEW},
     ),
     (

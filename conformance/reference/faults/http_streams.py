@@ -186,7 +186,7 @@ _ROWS: tuple[Row, ...] = (
     ),
     (
         "parts-without-retry",
-        "transport-http/sse-retry-before-close jsonrpc/every-request-answered-once",
+        "transport-http/sse-retry-before-close",
         "the stream of a request ends after the first progress, and nothing says when to come back",
         _sending(_parting),
         {"since": "2025-11-25", "until": "2025-11-25"},

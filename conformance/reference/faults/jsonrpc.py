@@ -180,6 +180,13 @@ FAULTS = (
         _numbers_only("resources/read", "prompts/get"),
     ),
     Fault(
+        "text-ids-refused-by-levels",
+        "jsonrpc/response-id-echoed",
+        "the id of a request for a level must be a number",
+        _numbers_only("logging/setLevel"),
+        until="2025-11-25",
+    ),
+    Fault(
         "tool-never-returns", ONCE, "the tool version never returns", _never("tools/call", "name", "version"), **STDIO
     ),
     Fault(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.reference.fault import Fault, around, on_item
-from conformance.reference.wire import INVALID_PARAMS, RpcError
+from conformance.reference import server as correct
+from conformance.reference.fault import Fault, around, on_item, setting
+from conformance.reference.wire import CLIENT, INVALID_PARAMS, VERSION, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,57 @@ def _strict(*methods: str) -> Apply:
     return around(serve)
 
 
+def _info_needed(*methods: str) -> Apply:
+    """Refuse requests of some methods that do not name the client."""
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        if call.method in methods and "io.modelcontextprotocol/clientInfo" not in call.meta:
+            raise RpcError(INVALID_PARAMS, "clientInfo is required")
+        return proceed(call)
+
+    return around(serve)
+
+
+def _capabilities_assumed(*methods: str) -> Apply:
+    """Take a client of some methods that declares nothing to be one without capabilities."""
+
+    def check(call: Call) -> None:
+        if call.method in methods and VERSION in call.meta:
+            call.meta.setdefault(CLIENT, {})
+        correct.check_meta(call)
+
+    return setting("check_meta", check)
+
+
 FAULTS = (
+    Fault(
+        "client-info-needed-by-completion",
+        "meta/client-info-optional",
+        "completion/complete is refused without clientInfo",
+        _info_needed("completion/complete"),
+        since="2026-07-28",
+    ),
+    Fault(
+        "client-info-needed-by-subscriptions",
+        "meta/client-info-optional",
+        "subscriptions/listen is refused without clientInfo",
+        _info_needed("subscriptions/listen"),
+        since="2026-07-28",
+    ),
+    Fault(
+        "meta-keys-refused-by-subscriptions",
+        TOLERATED,
+        "subscriptions/listen refuses unknown keys in _meta",
+        _strict("subscriptions/listen"),
+        since="2026-07-28",
+    ),
+    Fault(
+        "client-capabilities-not-needed-by-reads",
+        "meta/missing-client-capabilities-refused",
+        "resources/read and prompts/get are served without clientCapabilities in their _meta",
+        _capabilities_assumed("resources/read", "prompts/get"),
+        since="2026-07-28",
+    ),
     Fault("meta-keys-refused-by-calls", TOLERATED, "tools/call refuses unknown keys in _meta", _strict("tools/call")),
     Fault(
         "meta-keys-refused-by-reads",
@@ -38,6 +89,13 @@ FAULTS = (
         TOLERATED,
         "all lists but that of tools refuse unknown keys in _meta",
         _strict("prompts/list", "resources/list", "resources/templates/list"),
+    ),
+    Fault(
+        "meta-keys-refused-by-levels",
+        TOLERATED,
+        "logging/setLevel refuses unknown keys in _meta",
+        _strict("logging/setLevel"),
+        until="2025-11-25",
     ),
     Fault(
         "meta-keys-refused-by-initialize",

@@ -17,7 +17,7 @@ from conformance.reference.fault import (
     on_result,
     undeclared,
 )
-from conformance.reference.prompts import Prompt
+from conformance.reference.prompts import Prompt, argument
 from conformance.reference.shape import text
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError
 
@@ -82,7 +82,41 @@ def _one_unknown(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _arguments_needed(call: Call, proceed: Proceed) -> Message | None:
+    if call.params.get("name") in call.server.prompts and "arguments" not in call.params:
+        raise RpcError(INVALID_PARAMS, "Invalid params: arguments are missing")
+    return proceed(call)
+
+
+def _translate(values: dict[str, str]) -> list[Message]:
+    return [{"role": "user", "content": text(f"Translate into {values['language']}: {values['text']}")}]
+
+
+def _second_unchecked(server: Server) -> None:
+    """Have a prompt with two required arguments, and miss only the first of them."""
+    needs = [argument("text", "What to translate", True), argument("language", "Into which language", True)]
+    server.prompts["translate"] = Prompt("translate", "Translate a text", _translate, needs)
+    forgiving(_half_given, _something)(server)
+
+
+def _half_given(call: Call) -> bool:
+    given = call.params.get("arguments")
+    return call.method == "prompts/get" and call.params.get("name") == "translate" and "text" in (given or {})
+
+
 FAULTS = (
+    Fault(
+        "prompt-arguments-needed",
+        "prompts/methods-available",
+        "a prompt without required arguments is refused where the member arguments is left out",
+        instead("prompts/get", _arguments_needed),
+    ),
+    Fault(
+        "second-prompt-argument-unchecked",
+        "prompts/missing-argument-refused prompts/arguments-validated",
+        "a prompt with two required arguments is filled without the second",
+        _second_unchecked,
+    ),
     Fault(
         "one-prompt-unknown",
         "prompts/methods-available",

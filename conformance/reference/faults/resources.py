@@ -20,7 +20,7 @@ from conformance.reference.fault import (
     undeclared,
 )
 from conformance.reference.resources import COUNTER, Resource, not_found
-from conformance.reference.wire import METHOD_NOT_FOUND, Message
+from conformance.reference.wire import METHOD_NOT_FOUND, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ READ = "resources/read-shape"
 README = "reference://text/readme"
 ITEMS = "reference://items/{number}"
 UPDATED = "notifications/resources/updated"
+ITEM = "reference://items/"
 NOT_FOUND = "resources/not-found-32002 resources/not-found-32602 resources/not-found-never-empty-contents"
 
 
@@ -46,6 +47,11 @@ def _listed(name: str, value: Any) -> Apply:
 
 def _template(name: str, value: Any) -> Apply:
     return on_item("resources/templates/list", ITEMS, lambda item: item.update({name: value}))
+
+
+def _items(change: Callable[[Message], Any]) -> Apply:
+    """Change what is read of the URIs that a template makes."""
+    return on_result(("resources/read",), lambda result, call: change(result) if ITEM in call.params["uri"] else None)
 
 
 def _contents(change: Callable[[Message], Any]) -> Apply:
@@ -123,6 +129,13 @@ def _one_unknown(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _one_unknown_in_brief(call: Call, proceed: Proceed) -> Message | None:
+    if call.params.get("uri") == NOTES:
+        error = not_found(call, NOTES)
+        raise RpcError(error.code, error.message)
+    return proceed(call)
+
+
 def _as_another(result: Message, call: Call) -> None:
     for item in result["contents"]:
         if item["uri"] == NOTES:
@@ -141,6 +154,13 @@ FAULTS = (
         "resources/listed-readable",
         "one of the listed resources is not found when it is read",
         instead("resources/read", _one_unknown),
+    ),
+    Fault(
+        "one-resource-unknown-in-brief",
+        "resources/listed-readable",
+        "one of the listed resources is not found when it is read, and the error lacks the data that others have",
+        instead("resources/read", _one_unknown_in_brief),
+        until="2025-11-25",
     ),
     Fault(
         "contents-of-another",
@@ -360,5 +380,19 @@ FAULTS = (
         "each subscription ends the one before",
         instead("resources/subscribe", _last_subscription_only),
         until="2025-11-25",
+    ),
+    Fault(
+        "template-read-without-uri",
+        READ,
+        "the contents of what a template makes have no uri",
+        _items(lambda result: drop(result["contents"][0], "uri")),
+        since="2025-06-18",
+    ),
+    Fault(
+        "template-read-without-hints",
+        f"caching/hints-present {READ}",
+        "what is read of a URI that a template makes has no caching hints",
+        _items(lambda result: drop(result, "ttlMs", "cacheScope")),
+        since="2026-07-28",
     ),
 )

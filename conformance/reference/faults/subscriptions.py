@@ -182,6 +182,13 @@ FAULTS = (
         since=NEW,
     ),
     Fault(
+        "subscription-id-missing-in-tasks",
+        "subscriptions/subscription-id-present",
+        "notifications/tasks does not carry the subscription id",
+        on_notification("notifications/tasks", _subscription_unnamed),
+        since=NEW,
+    ),
+    Fault(
         "subscription-id-missing-in-changes",
         "subscriptions/subscription-id-present tools/list-change-announced-to-subscribers"
         " resources/list-change-announced-to-subscribers prompts/list-change-announced-to-subscribers",

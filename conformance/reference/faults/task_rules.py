@@ -116,6 +116,15 @@ def _every_other(call: Call, proceed: Proceed) -> Message | None:
         call.peer.tasks = known
 
 
+def _under_way(call: Call, proceed: Proceed) -> Message | None:
+    known = call.peer.tasks
+    call.peer.tasks = {name: task for name, task in known.items() if not task.over.is_set()}
+    try:
+        return proceed(call)
+    finally:
+        call.peer.tasks = known
+
+
 def _any_cursor(call: Call, proceed: Proceed) -> Message | None:
     try:
         return proceed(call)
@@ -285,6 +294,12 @@ FAULTS = (
         "tasks/list-complete",
         "every other task is not listed",
         instead("tasks/list", _every_other),
+    ),
+    fault(
+        "tasks-list-of-unfinished",
+        "tasks/list-complete tasks/list-next-cursor",
+        "tasks that are over are not listed",
+        instead("tasks/list", _under_way),
     ),
     fault(
         "tasks-list-cut",

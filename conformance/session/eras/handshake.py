@@ -72,6 +72,13 @@ class Handshake:
             session.http_headers["MCP-Protocol-Version"] = session.revision.date
         session.opened = True
 
+    def go_on(self, session: Session) -> None:
+        """Open the session with what a case has got for an initialize of its own, if that agrees to the revision."""
+        for call in session.calls.values():
+            agreed = isinstance(call.result, dict) and call.result.get("protocolVersion") == session.revision.date
+            if call.method == "initialize" and agreed and not session.opened:
+                self.accept(session, call)
+
     def dress(self, session: Session, params: Json) -> Json:
         """Requests of this era carry nothing special."""
         return params

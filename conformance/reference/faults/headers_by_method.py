@@ -1,0 +1,102 @@
+"""Faults in how the headers of 2026-07-28 are checked that only some requests show."""
+
+from __future__ import annotations
+
+from conformance.reference.http_fault import handling, over_http
+from conformance.reference.wire import RpcError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from conformance.reference.fault import Apply
+    from conformance.reference.http_fault import Row
+
+NEW = "2026-07-28"
+
+
+def _lenient(header: str, word: str, methods: tuple[str, ...]) -> Apply:
+    """Do not reject requests of these methods where what is wrong with the header has that word in its message."""
+
+    def check(handler: Any, proceed: Any, message: Any) -> None:
+        try:
+            proceed(message)
+        except RpcError as error:
+            if header not in error.message or word not in error.message or message["method"] not in methods:
+                raise
+
+    return handling(check_headers=check)
+
+
+def _name_in_any_case(handler: Any, proceed: Any, message: Any) -> None:
+    params, given = message.get("params"), handler.headers.get("Mcp-Name")
+    name = params.get("name") if isinstance(params, dict) else None
+    if isinstance(name, str) and isinstance(given, str) and given.lower() == name.lower():
+        handler.headers.replace_header("Mcp-Name", name)
+    proceed(message)
+
+
+def _any_task(*methods: str) -> Apply:
+    """Requests of these methods are served whatever task Mcp-Name names."""
+
+    def check(handler: Any, proceed: Any, message: Any) -> None:
+        if message["method"] in methods and "Mcp-Name" in handler.headers:
+            handler.headers.replace_header("Mcp-Name", str(message.get("params", {}).get("taskId")))
+        proceed(message)
+
+    return handling(check_headers=check)
+
+
+_ROWS: tuple[Row, ...] = (
+    (
+        "name-header-any-case",
+        "http-headers/values-case-sensitive",
+        "Mcp-Name is compared whatever its case",
+        handling(check_headers=_name_in_any_case),
+        {"since": NEW},
+    ),
+    (
+        "task-name-header-ignored-by-cancel",
+        "tasks/name-header-validated",
+        "tasks/update and tasks/cancel are served whatever Mcp-Name says",
+        _any_task("tasks/update", "tasks/cancel"),
+        {"since": NEW},
+    ),
+    (
+        "version-header-unchecked-by-completion",
+        "http-headers/version-header-mismatch-refused",
+        "completion/complete does not compare MCP-Protocol-Version with the body",
+        _lenient("MCP-Protocol-Version", "differs", ("completion/complete",)),
+        {"since": NEW},
+    ),
+    (
+        "method-header-not-needed-by-reads",
+        "http-headers/missing-method-header-refused",
+        "resources/read and prompts/get are served without Mcp-Method",
+        _lenient("Mcp-Method", "missing", ("resources/read", "prompts/get")),
+        {"since": NEW},
+    ),
+    (
+        "method-header-unchecked-by-calls",
+        "http-headers/method-header-mismatch-refused",
+        "tools/call does not compare Mcp-Method with the body",
+        _lenient("Mcp-Method", "differs", ("tools/call",)),
+        {"since": NEW},
+    ),
+    (
+        "nested-param-header-unchecked",
+        "http-headers/param-header-mismatch-refused",
+        "a text within an object is not compared with its Mcp-Param header",
+        _lenient("Mcp-Param-Wing", "differs", ("tools/call",)),
+        {"since": NEW},
+    ),
+    (
+        "nested-param-header-not-needed",
+        "http-headers/missing-param-header-refused",
+        "the Mcp-Param header of a text within an object may be missing",
+        _lenient("Mcp-Param-Wing", "missing", ("tools/call",)),
+        {"since": NEW},
+    ),
+)
+
+FAULTS = over_http(_ROWS)

@@ -1,0 +1,55 @@
+"""One defect is one finding: what only follows from it blames the server for nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import measure
+from hostile.registry import load
+
+SHORT = ("--revision", "newest", "--timeout", "2", "--start-timeout", "5", "--fuzz", "3", "--fuzz-time", "1")
+VERSIONS = "versioning/advertised versioning/interleaved versioning/unsupported"
+SILENT = "jsonrpc/every-request-answered-once"
+
+
+def failed(name: str, folder: Path, *areas: str) -> set[str]:
+    """The requirements that a run against the target finds broken, advice apart."""
+    return {
+        each["requirement"] for each in verdicts(name, folder, *areas) if each["severity"] in ("violation", "warning")
+    }
+
+
+def verdicts(name: str, folder: Path, *areas: str) -> list[dict[str, Any]]:
+    """All verdicts of a run against the target."""
+    file = folder / "report.json"
+    only = [word for area in areas for word in ("--only", area)]
+    command = [sys.executable, "-m", "conformance", *measure.server_options(load()[name]), *SHORT, *only]
+    subprocess.run([*command, "--json", str(file)], cwd=folder, capture_output=True, timeout=300, check=False)
+    return [each for run in json.loads(file.read_text())["runs"] for each in run["verdicts"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "areas", "only"),
+    [
+        ("discovers-once", f"discovery meta tasks-extension {VERSIONS}", {"discovery/discover-implemented"}),
+        ("discovers-once-and-is-silent", "cancellation/invalid-stateless elicitation", set()),
+        ("hangs-in-subscriptions", "subscriptions", set()),
+        ("dies-in-subscriptions", "subscriptions fuzz/conversation", set()),
+        ("another-list-each-time", "meta/client-info", set()),
+        ("drops-ping-and-unknown-methods", "cancellation/late", set()),
+    ],
+)
+def test_what_only_follows_from_a_defect_is_no_finding(name: str, areas: str, only: set[str], tmp_path: Path) -> None:
+    assert failed(name, tmp_path, *areas.split()) - {SILENT} == only
+
+
+@pytest.mark.parametrize("name", ["runs-one-at-a-time", "only-its-first-process-answers"])
+def test_a_server_that_starts_no_second_time_is_not_blamed_for_its_silence(name: str, tmp_path: Path) -> None:
+    found = verdicts(name, tmp_path, "lifecycle", "discovery")
+    assert not [each for each in found if each["severity"] is not None]
+    assert any("could not be reached again" in (each["reason"] or "") for each in found)
