@@ -14,6 +14,8 @@ from conformance.session.session import Call, How
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"
 
+CONTROLS = 2
+"""How often two calls at once must both be answered, so that the cancellation of one is to blame."""
 TRIES = 3
 """How often a cancelled call must go on before that is told: a cancellation may always come too late."""
 
@@ -22,9 +24,10 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
     """A slow tool is called and cancelled at once, until the server heeds it or TRIES times.
 
     It finds out which tool is slow, and for how long it goes on; and if the server heeds it, whether it also does so
-    where the id of the request is a string.
+    where the id of the request is a string. Before that, whether another call that is under way meanwhile goes on.
     """
     slow = slow_call(bench)
+    yield _another(bench, slow)
     # Whether the tool, left alone, still reports progress after half its time.
     half = slow.call.sent.at + slow.seconds / 2
     talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], half) is not None
@@ -33,6 +36,31 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
         yield from seen
         if any(each.values.get(name) for each in seen for name in ("lost", "answered", "works-on")):
             return
+
+
+def _another(bench: Bench, slow: SeenCall) -> Observation:
+    """Of two calls at once one is cancelled: whether the other one is answered, as both are if none is cancelled."""
+    other, proof = _pair(bench, slow, cancelled=True)
+    lost = not other.answers and all(_pair(bench, slow, cancelled=False)[0].answers for _ in range(CONTROLS))
+    return Observation({"tool": slow.params["name"], "another-lost": lost}, other, proof)
+
+
+def _pair(bench: Bench, slow: SeenCall, cancelled: bool) -> tuple[Call, tuple[Frame, ...]]:
+    """The first of two calls at once, after the time it may take; the second one is cancelled or not. What was sent."""
+    session = bench.session
+    first, second = (session.send("tools/call", slow.params) for _ in range(2))
+    first.excused = second.excused = True
+    if not session.transport.single_stream:
+        session.listen(slow.seconds / 4, until=partial(_has_begun, second))
+    proof: tuple[Frame, ...] = (first.sent, second.sent)
+    if cancelled:
+        why = "mcp-conform no longer needs it"
+        proof = (*proof, session.notify(CANCELLED, {"requestId": second.id, "reason": why}))
+    patience = max(session.limits.answer, 4 * slow.seconds)
+    session.listen(patience, until=lambda: bool(first.answers and (cancelled or second.answers)))
+    for call in (first, second):
+        session.give_up(call)
+    return first, proof
 
 
 def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator[Observation]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.reference.call import Call, Cancelled
 from conformance.reference.fault import (
     HANDSHAKE,
+    STATELESS,
     Fault,
     around,
     die,
@@ -38,6 +39,11 @@ def _answered_all_the_same(call: Call, proceed: Proceed) -> Message | None:
         if all(task.call is not call for task in call.peer.tasks.values()):  # those are answered already
             call.send(RpcError(0, "Request cancelled").response({"id": call.id}))
         raise
+
+
+def _end_all(call: Call) -> None:
+    for each in list(call.peer.running.values()):
+        each.cancelled.set()
 
 
 def _works_on() -> Apply:
@@ -165,6 +171,21 @@ FAULTS = (
         "cancellation/no-response-after-cancel cancellation/stops-processing transport-stdio/silent-after-cancel",
         "the cancellation of a request whose id is a string has no effect",
         setting("cancel", lambda call: None if isinstance(call.id, str) else call.cancelled.set()),
+        transports="stdio",
+    ),
+    Fault(
+        "cancellation-ends-all",
+        "jsonrpc/every-request-answered-once",
+        "the cancellation of one request ends all that are under way",
+        setting("cancel", _end_all),
+        until=HANDSHAKE[-1],
+    ),
+    Fault(
+        "cancellation-ends-all-stateless",
+        "jsonrpc/every-request-answered-once",
+        "the cancellation of one request ends all that are under way",
+        setting("cancel", _end_all),
+        since=STATELESS[0],
         transports="stdio",
     ),
     Fault(
