@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -67,14 +66,14 @@ NO_MORE = 2.5
 """So many times as many answers a second as alone are the most of a server that serves one after another: where the
 machine is busy, each of a few takes longer, and yet they do not wait for each other."""
 WRONGS = (
-    (WRONG, "mixes", "answers had the result of another request"),
-    (UNLIKE, "differs", "answers did not repeat the argument, as that of each request alone does"),
-    (ERROR, "errors", "requests that are answered well alone were answered by an error"),
-    (INVALID, "invalid", "results did not have the form that their method needs"),
-    (TWICE, "twice", "answers came a second time"),
-    (STRAY, "stray", "answers had an id that was never sent"),
-    (UNREADABLE, "unreadable", "answers were no JSON-RPC response"),
-    (ENDED, "ended", "requests ended with their connection"),
+    (WRONG, "mixes", "answers with the result of another request"),
+    (UNLIKE, "differs", "answers that do not repeat the argument, as that of each request alone does"),
+    (ERROR, "errors", "errors in answer to requests that are answered well alone"),
+    (INVALID, "invalid", "results without the form that their method needs"),
+    (TWICE, "twice", "answers that came a second time"),
+    (STRAY, "stray", "answers with an id that was never sent"),
+    (UNREADABLE, "unreadable", "answers that are no JSON-RPC response"),
+    (ENDED, "ended", "requests that ended with their connection"),
 )
 """Kind of error → the symptom that it is, and how it is told."""
 REFUSALS = {
@@ -299,20 +298,13 @@ def _wrong(measured: Measured) -> Iterator[tuple[str, str]]:
     blocks = [(cell.load, cell.wrong) for cell in measured.cells.values()]
     blocks += [(0, step.block.wrong) for step in measured.steps] + [(1, measured.long_run.wrong)]
     statuses = sorted({kind for _, wrong in blocks for kind in wrong if kind.startswith(HTTP)})
-    refusals = [(kind, "refused", f"requests were refused with {kind}{REFUSALS.get(kind, '')}") for kind in statuses]
+    refusals = [(kind, "refused", f"requests refused with {kind}{REFUSALS.get(kind, '')}") for kind in statuses]
     for kind, symptom, words in (*WRONGS, *refusals):
         number = sum(wrong[kind] for _, wrong in blocks)
         loads = [load for load, wrong in blocks if wrong[kind] and load]
         if number and not (kind == ENDED and measured.lost):
             first = f", from {min(loads)} in flight on" if loads and min(loads) > 1 else ""
-            yield symptom, _one(f"{number} {words}{first}")
-
-
-def _one(text: str) -> str:
-    """`2 answers were …` as it is, `1 answers were …` as one says it."""
-    if not text.startswith("1 "):
-        return text
-    return re.sub(r"^1 (\w+)s ", r"1 \1 ", text).replace(" were ", " was ", 1).replace(" that are ", " that is ", 1)
+            yield symptom, f"{words}: {number}{first}"
 
 
 def _differs(measured: Measured) -> Iterator[tuple[str, str]]:
