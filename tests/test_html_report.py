@@ -321,7 +321,7 @@ def test_json_is_laid_out_without_a_change(document: Any) -> None:
     shown = "".join(part.text for part in laid_out(text))
     assert_harmless(shown)
     assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", text)
-    assert parsed(shown) == parsed(text)
+    assert repr(parsed(shown)) == repr(parsed(text))  # a NaN is equal to nothing
 
 
 def test_what_json_readers_drop_is_kept() -> None:
