@@ -84,6 +84,18 @@ def test_what_goes_unanswered_while_other_requests_are_answered_is_waited_for_le
     assert patience.limit([ping], 10.0) == 10.0
 
 
+def test_a_list_is_no_sentinel_before_a_request_that_settles_the_era_of_a_server() -> None:
+    talking = session(lambda asked: [] if asked["method"] == "ping" else [{"id": asked["id"], "result": {}}])
+    talking.calls.clear()  # as where no session is opened by a request of its own
+    unanswered = talking.send("ping")
+    for _ in range(2):
+        talking.patience.missed(unanswered)
+    assert talking.sentinel() == ("ping", None)
+    assert talking.sentinel(other=True) == ("tools/list", None)
+    talking.request("prompts/list")
+    assert talking.sentinel() == ("tools/list", None)
+
+
 def test_a_server_that_answers_nothing_any_more_is_deaf_and_later_sentinels_are_waited_for_less() -> None:
     alive = True
     talking = session(lambda asked: [{"id": asked["id"], "result": {}}] if alive else [])
