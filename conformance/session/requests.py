@@ -83,6 +83,13 @@ class Requests:
         if asked is not None and cut is not None and not (asked.done or ended.accepted):
             self.end(asked, cut)
 
+    def tedious(self, method: str) -> bool:
+        """Whether another sentinel than `method` does better: that is slow or silent, while another was answered.
+
+        Before, a server of both eras may not have settled for one, which no message of ours is to decide.
+        """
+        return self.patience.tedious(method) and any(c.answers and c.method != method for c in self.calls.values())
+
     def give_up(self, call: Call) -> None:
         """It is not waited for any more."""
         self.waiting.pop(id_key(call.id), None)

@@ -106,17 +106,10 @@ class Session:
         return call
 
     def sentinel(self, other: bool = False) -> tuple[str, Json]:
-        """A harmless request: the era's own, or an `other` one, a list that is declared, if that is slow or silent.
-
-        A server of both eras may not have settled for one before a request other than the era's own: none is ahead of
-        those that a case makes.
-        """
+        """A harmless request: the era's own, or an `other` one, a list that is declared, if that is slow or silent."""
         method, params = self.era.sentinel(self)
         lists = [f"{name}/list" for name in ("tools", "prompts", "resources") if name in self.capabilities]
-        if not lists or not (other or self.patience.tedious(method)):
-            return method, params
-        settled = other or any(call.answers and call.method != method for call in self.calls.values())
-        return (lists[0], None) if settled else (method, params)
+        return (lists[0], None) if lists and (other or self.requests.tedious(method)) else (method, params)
 
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""
