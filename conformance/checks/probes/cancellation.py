@@ -13,6 +13,7 @@ from conformance.session.session import Call, How
 
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"
+REASON = "mcp-conform no longer needs it"
 
 CONTROLS = 2
 """How often two calls at once must both be answered, so that the cancellation of one is to blame."""
@@ -50,12 +51,10 @@ def _pair(bench: Bench, slow: SeenCall, cancelled: bool) -> tuple[Call, tuple[Fr
     session = bench.session
     first, second = (session.send("tools/call", slow.params) for _ in range(2))
     first.excused = second.excused = True
-    if not session.transport.single_stream:
-        session.listen(slow.seconds / 4, until=partial(_has_begun, second))
+    _let_begin(bench, second, slow.seconds)
     proof: tuple[Frame, ...] = (first.sent, second.sent)
     if cancelled:
-        why = "mcp-conform no longer needs it"
-        proof = (*proof, session.notify(CANCELLED, {"requestId": second.id, "reason": why}))
+        proof = (*proof, session.notify(CANCELLED, {"requestId": second.id, "reason": REASON}))
     patience = max(session.limits.answer, 4 * slow.seconds)
     session.listen(patience, until=lambda: bool(first.answers and (cancelled or second.answers)))
     for call in (first, second):
@@ -73,10 +72,9 @@ def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator
         how = How(id=f"mcp-conform-{token}") if facts["id"] == "a string" else How()
         call = bench.session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}}, **how)
         call.excused = True
-        if not bench.session.transport.single_stream:  # the cancellation may overtake the call
-            bench.session.listen(seconds / 4, until=partial(_has_begun, call))
-        began, why = time.monotonic(), "mcp-conform no longer needs it"
-        cancelled = bench.session.notify(CANCELLED, {"requestId": call.id, "reason": why})
+        _let_begin(bench, call, seconds)
+        began = time.monotonic()
+        cancelled = bench.session.notify(CANCELLED, {"requestId": call.id, "reason": REASON})
         # On a busy machine the cancellation arrives late, and it is from then on that nothing is due.
         over = cancelled.at + time.monotonic() - began + seconds / 2
         bench.session.wait(call, timeout=2 * seconds + bench.session.limits.quiet)
@@ -97,6 +95,12 @@ def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator
         call, frame = working
         late = f"progress {frame.at - call.sent.at:.2f} s after the call, which was cancelled at once"
         yield Observation({**facts, "works-on": True}, call, (call.sent, frame), late)
+
+
+def _let_begin(bench: Bench, call: Call, seconds: float) -> None:
+    """Wait until the server has got a call that takes `seconds`, where a cancellation may overtake it."""
+    if not bench.session.transport.single_stream:
+        bench.session.listen(seconds / 4, until=partial(_has_begun, call))
 
 
 def _has_begun(call: Call) -> bool:
