@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import warnings
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from distributed import Client
+from distributed.comm import connect
+from distributed.security import Security
 from fleets import Lists, dask, lines_of
 from fronts import conform
 
@@ -185,9 +187,12 @@ def test_nobody_else_can_talk_to_the_cluster_of_a_run() -> None:
     with local(1) as client:
         address = client.scheduler.address
         assert address.startswith("tls://127.0.0.1:")
-        for other in (address, address.replace("tls:", "tcp:")):
-            with pytest.raises((OSError, TypeError)):
-                Client(other, timeout="3s", set_as_default=False)
+        stranger = Security.temporary().get_connection_args("client")
+        stranger["ssl_context"].verify_mode = ssl.CERT_NONE  # so that it is the cluster that refuses
+        for other, credentials in ((address, stranger), (address.replace("tls:", "tcp:"), {})):
+            with pytest.raises(OSError):
+                client.sync(connect, other, timeout=3, **credentials)
+        client.sync(connect, address, timeout=30, **client.security.get_connection_args("client")).abort()
         assert client.submit(sum, [1, 2]).result() == 3
 
 
