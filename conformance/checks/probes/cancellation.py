@@ -41,13 +41,19 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
 
 def _another(bench: Bench, slow: SeenCall) -> Observation:
     """Of two calls at once one is cancelled: whether the other one is answered, as both are if none is cancelled."""
-    other, proof = _pair(bench, slow, cancelled=True)
-    lost = not other.answers and all(_pair(bench, slow, cancelled=False)[0].answers for _ in range(CONTROLS))
+    other, _, proof = _pair(bench, slow, cancelled=True)
+    lost = not other.answers and all(_both_answered(bench, slow) for _ in range(CONTROLS))
     return Observation({"tool": slow.params["name"], "another-lost": lost}, other, proof)
 
 
-def _pair(bench: Bench, slow: SeenCall, cancelled: bool) -> tuple[Call, tuple[Frame, ...]]:
-    """The first of two calls at once, after the time it may take; the second one is cancelled or not. What was sent."""
+def _both_answered(bench: Bench, slow: SeenCall) -> bool:
+    """Whether both of two calls at once are answered if none is cancelled."""
+    first, second, _ = _pair(bench, slow, cancelled=False)
+    return bool(first.answers and second.answers)
+
+
+def _pair(bench: Bench, slow: SeenCall, cancelled: bool) -> tuple[Call, Call, tuple[Frame, ...]]:
+    """Two calls at once, after the time they may take; the second one is cancelled or not. What was sent."""
     session = bench.session
     first, second = (session.send("tools/call", slow.params) for _ in range(2))
     first.excused = second.excused = True
@@ -59,7 +65,7 @@ def _pair(bench: Bench, slow: SeenCall, cancelled: bool) -> tuple[Call, tuple[Fr
     session.listen(patience, until=lambda: bool(first.answers and (cancelled or second.answers)))
     for call in (first, second):
         session.give_up(call)
-    return first, proof
+    return first, second, proof
 
 
 def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator[Observation]:
