@@ -244,6 +244,8 @@ def _good_requests(survey: Survey) -> list[Json]:
     for each in found:
         each["id"] = f"mcp-conform {each['method']}"
         each["with-unknown-meta"] = {**each["params"], "_meta": UNKNOWN_META}
+        each["with-text-token"] = {**each["params"], "_meta": {"progressToken": f"mcp-conform {each['method']}"}}
+        each["with-integer-token"] = {**each["params"], "_meta": {"progressToken": 0}}
         each["without-client-info"] = {**each["params"], "_meta": {**VERSION_META, **CAPABILITIES_META}}
         each["without-client-capabilities"] = {**each["params"], "_meta": VERSION_META}
     return _some(found, "the server declares nothing that could be asked for")

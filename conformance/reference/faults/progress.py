@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call
-from conformance.reference.fault import Fault, on_notification, on_question, sending
+from conformance.reference.fault import Fault, around, on_notification, on_question, sending
 from conformance.reference.tasks import TaskCall
-from conformance.reference.wire import Message, notification
+from conformance.reference.wire import INVALID_PARAMS, Message, RpcError, notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from conformance.reference.fault import Apply, Proceed
 
 PROGRESS = "notifications/progress"
 
@@ -41,7 +43,30 @@ def _token_as_text(message: Message, call: Call | None) -> None:
     message["params"]["progressToken"] = str(message["params"]["progressToken"])
 
 
+def _refusing(kind: type, method: str | None = None) -> Apply:
+    """Refuse progress tokens of that type, of one method or of all."""
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        if method in (None, call.method) and isinstance(call.meta.get("progressToken"), kind):
+            raise RpcError(INVALID_PARAMS, "Invalid params: params._meta.progressToken has a wrong type")
+        return proceed(call)
+
+    return around(serve)
+
+
 FAULTS = (
+    Fault(
+        "text-tokens-refused",
+        "progress/tokens-accepted",
+        "requests with a progressToken that is a string are refused",
+        _refusing(str),
+    ),
+    Fault(
+        "integer-tokens-of-reads-refused",
+        "progress/tokens-accepted",
+        "reads with a progressToken that is an integer are refused",
+        _refusing(int, "resources/read"),
+    ),
     Fault(
         "progress-token-own",
         "progress/known-token-only",

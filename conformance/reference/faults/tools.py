@@ -89,6 +89,12 @@ def _arguments_demanded(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _arguments_demanded_by_one(call: Call, proceed: Proceed) -> Message | None:
+    if "arguments" not in call.params and call.params.get("name") == "no_content":
+        raise RpcError(INVALID_PARAMS, "Invalid params: params.arguments is required")
+    return proceed(call)
+
+
 def _protocol_error(start: str, number: int) -> Apply:
     """Turn the tool errors whose text starts with `start` into error responses."""
 
@@ -300,6 +306,12 @@ FAULTS = (
         "tools/arguments-optional tools/unknown-tool-refused",
         "tools/call without arguments is refused",
         instead("tools/call", _arguments_demanded),
+    ),
+    Fault(
+        "arguments-demanded-by-one",
+        "tools/arguments-optional",
+        "one tool, not the first, is refused without arguments",
+        instead("tools/call", _arguments_demanded_by_one),
     ),
     Fault(
         "unknown-tool-succeeds",

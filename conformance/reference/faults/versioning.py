@@ -11,6 +11,7 @@ from conformance.reference.fault import (
     Fault,
     around,
     code,
+    instead,
     modern_only,
     on_error,
     on_response,
@@ -127,6 +128,10 @@ def _vendor_notification(message: Message, call: Call) -> list[Any]:
 def _old_ping(call: Call, proceed: Proceed) -> Message | None:
     removed = ("ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe")
     return {} if call.revision in STATELESS and call.method in removed else proceed(call)
+
+
+def _old_task_list(call: Call, proceed: Proceed) -> Message | None:
+    return {"tasks": []} if call.revision in STATELESS else proceed(call)
 
 
 def _cursors_of_this_process(server: Server) -> None:
@@ -285,6 +290,13 @@ FAULTS = (
         "versioning/removed-methods-unknown",
         "ping, setLevel and subscribe still work in 2026-07-28",
         around(_old_ping),
+        since="2026-07-28",
+    ),
+    Fault(
+        "tasks-list-kept",
+        "versioning/removed-methods-unknown",
+        "tasks/list still works in 2026-07-28",
+        instead("tasks/list", _old_task_list),
         since="2026-07-28",
     ),
     Fault(
