@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.input_required import FEW, asks, can_be_retried, full_retry
+from conformance.checks.probes.input_required import FEW, asks, can_be_retried, full_retry, retried
 from conformance.model import Json
 from conformance.session.session import Call
 from conformance.survey.survey import Survey, Unavailable
@@ -19,10 +19,10 @@ SECONDS = 5.0
 
 
 def beside_tools(bench: Bench) -> Iterator[Observation]:
-    """Prompts and resources, by a client with every capability; those that ask, again with answers, and by another one.
+    """Prompts and resources, by a client with every capability; those that ask, again with and without answers.
 
-    It finds out which of them ask, makes up the answers, and declares no capability in a second session. Invariants
-    judge the results.
+    It finds out which of them ask, makes up the answers, and declares no capability in a second session, where it
+    asks for them once more. Invariants judge the results.
     """
     asking = _those_that_ask(bench)
     if not asking:
@@ -31,6 +31,10 @@ def beside_tools(bench: Bench) -> Iterator[Observation]:
         if can_be_retried(first):
             done = full_retry(bench.session, first)
             yield Observation({"client": "with answers", "name": _name(first)}, done, (*first.proof, *done.proof))
+            if done.answers and done.error is None and "inputRequests" in first.result:
+                again = bench.session.request(first.method, retried(first, {}))
+                facts = {"client": "without answers", "name": _name(first)}
+                yield Observation(facts, again, (*first.proof, *again.proof))
     bare = bench.connect(client={})
     for first in asking:
         if not bare.alive:

@@ -125,7 +125,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
         # types by turns, since some servers lose the type.
         own = session.position
         meta: Json = {"progressToken": 700_000 + own if number % 2 else f"mcp-conform-{own}"}
-        if bench.session.revision.era == "stateless" and bench.survey.declares("logging"):
+        if bench.session.revision.era == "stateless":  # also where logging is not declared: then none may come
             meta[META + "logLevel"] = "debug"
         began = time.monotonic()
         try:

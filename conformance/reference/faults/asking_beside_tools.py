@@ -7,7 +7,7 @@ from conformance.reference.fixtures import AskingPrompt
 from conformance.reference.prompts import user
 from conformance.reference.resources import Resource
 from conformance.reference.shape import form, text
-from conformance.reference.wire import INTERNAL_ERROR, Message
+from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +50,12 @@ def _no_hints(result: Message, call: Call) -> None:
         result.pop(name, None)
 
 
+def _none_asked_again(call: Call, proceed: Proceed) -> Message | None:
+    if call.params.get("inputResponses") == {}:
+        raise RpcError(INVALID_PARAMS, "Invalid params: inputResponses lacks an answer")
+    return proceed(call)
+
+
 def _other_code(message: Message, call: Call) -> None:
     if message.get("error", {}).get("message", "").startswith("The client lacks"):
         message["error"]["code"] = INTERNAL_ERROR
@@ -68,6 +74,13 @@ FAULTS = (
         "caching/hints-present resources/read-shape",
         "what is read after it was asked for input has no caching hints",
         several(_asking_resource, on_result(("resources/read",), _no_hints)),
+        since=NEW,
+    ),
+    Fault(
+        "missing-answers-refused-by-prompts",
+        "input-required/missing-responses-asked-again",
+        "prompts/get without the answers that it needs is an error instead of another question",
+        several(_asking_prompt, instead("prompts/get", _none_asked_again)),
         since=NEW,
     ),
     Fault(

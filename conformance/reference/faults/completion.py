@@ -42,6 +42,12 @@ def _known_context_refused(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _context_arguments_demanded(call: Call, proceed: Proceed) -> Message | None:
+    if "arguments" not in call.params.get("context", {"arguments": {}}):
+        raise RpcError(INVALID_PARAMS, "Invalid params: context.arguments is required")
+    return proceed(call)
+
+
 def _unknown_prompt_reference(call: Call) -> bool:
     return call.method == "completion/complete" and "name" in call.params.get("ref", {}) and "argument" in call.params
 
@@ -99,6 +105,13 @@ FAULTS = (
         "completion/context-accepted",
         "a completion with context is refused",
         instead("completion/complete", _no_context),
+        since="2025-06-18",
+    ),
+    Fault(
+        "completion-context-demands-arguments",
+        "completion/context-accepted",
+        "a completion whose context has no arguments is refused",
+        instead("completion/complete", _context_arguments_demanded),
         since="2025-06-18",
     ),
     Fault(

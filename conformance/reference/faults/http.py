@@ -103,6 +103,19 @@ def _version_demanded(handler: Any, proceed: Any) -> None:
         raise Refusal(400, "MCP-Protocol-Version is missing")
 
 
+def _locks_out(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    handler.locked_out = getattr(handler, "locked_out", False) or b"-32022" in body
+    proceed(status, body, headers)
+
+
+def _locked_out(handler: Any, proceed: Any) -> None:
+    if not getattr(handler, "locked_out", False):
+        proceed()
+        return
+    handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+    handler.answer(400, b"", {})
+
+
 def _stays_open(handler: Any, proceed: Any) -> None:
     from conformance.reference.streams import POLL, hung_up
 
@@ -330,6 +343,13 @@ _ROWS: tuple[Row, ...] = (
         "meta/missing-capability-http-400",
         "a missing client capability has status 200",
         status(400, 200, b"-32021"),
+        {"since": NEW},
+    ),
+    (
+        "locked-out-of-connection",
+        "versioning/version-rejection-is-per-request",
+        "after an unsupported version all that comes over the same connection is refused with 400",
+        handling(answer=_locks_out, do_POST=_locked_out),
         {"since": NEW},
     ),
     (

@@ -203,7 +203,6 @@ FAULTS = (
         "logging/capability-declared discovery/only-declared-notifications jsonrpc/undeclared-feature-refused",
         "log messages are sent although logging is not declared",
         undeclared("logging"),
-        until="2025-11-25",
     ),
     Fault(
         "discover-unknown",

@@ -77,6 +77,13 @@ FAULTS = (
         _capabilities_assumed("resources/read", "prompts/get"),
         since="2026-07-28",
     ),
+    Fault(
+        "client-capabilities-not-needed-by-subscriptions",
+        "meta/missing-client-capabilities-refused",
+        "subscriptions/listen is served without clientCapabilities in its _meta",
+        _capabilities_assumed("subscriptions/listen"),
+        since="2026-07-28",
+    ),
     Fault("meta-keys-refused-by-calls", TOLERATED, "tools/call refuses unknown keys in _meta", _strict("tools/call")),
     Fault(
         "meta-keys-refused-by-reads",

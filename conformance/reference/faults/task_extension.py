@@ -118,6 +118,12 @@ def _prompt_as_task(call: Call, proceed: Proceed) -> Message | None:
     return call.server.create_work(call, next(iter(call.server.tools.values())))
 
 
+def _one_read_as_task(call: Call, proceed: Proceed) -> Message | None:
+    if call.params.get("uri") != list(call.server.resources)[-1]:
+        return proceed(call)
+    return _prompt_as_task(call, proceed)
+
+
 def _says_task(result: Message, call: Call) -> None:
     if "content" in result:
         result["resultType"] = "task"
@@ -225,6 +231,12 @@ FAULTS = (
         "only-tools-call-becomes-task",
         "prompts/get is answered by a task",
         instead("prompts/get", _prompt_as_task),
+    ),
+    fault(
+        "one-read-becomes-task",
+        "only-tools-call-becomes-task",
+        "reading one resource of many is answered by a task",
+        instead("resources/read", _one_read_as_task),
     ),
     fault(
         "task-embedded",
