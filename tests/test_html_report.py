@@ -190,7 +190,7 @@ def test_the_page_says_what_was_tested_and_what_to_fix_first(demo: Path) -> None
     for told in (
         "mcp-conform-reference 1.0.0",
         "-m conformance.reference --fault structured-content-wrong",
-        "In 2025-11-25 over stdio 231 requirements checked",
+        "In 2025-11-25 over stdio 232 requirements checked",
         "MUST A tool with an outputSchema returns structuredContent that conforms to it.",
         "Actual $.colour: 5 is not of type 'string'",
         "confirmed on a fresh server",
