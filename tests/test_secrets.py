@@ -59,7 +59,7 @@ def everything(
     if "--config" in arguments:
         options, written = options[:-2], written[:-1]
     options += ["--save-cases", folder / "found", *(word for area in only for word in ("--only", area))]
-    done = conform(*arguments, *QUICK, *options, cwd=folder, env=env)
+    done = conform(*arguments, *QUICK, *options, cwd=folder, env=env, timeout=300)
     assert done.returncode in (1, 3), done.stderr + done.stdout
     assert "Traceback" not in done.stderr and "mcp-conform itself failed" not in done.stdout
     files = [*written, *(folder / "found").glob("*")]
