@@ -90,9 +90,7 @@ def _arguments_demanded(call: Call, proceed: Proceed) -> Message | None:
 
 
 def _arguments_demanded_by_one(call: Call, proceed: Proceed) -> Message | None:
-    if "arguments" not in call.params and call.params.get("name") == "no_content":
-        raise RpcError(INVALID_PARAMS, "Invalid params: params.arguments is required")
-    return proceed(call)
+    return _arguments_demanded(call, proceed) if call.params.get("name") == "no_content" else proceed(call)
 
 
 def _protocol_error(start: str, number: int) -> Apply:
