@@ -17,7 +17,7 @@ import pytest
 from conformance.model import Limits, Target
 from conformance.system import process_table
 from conformance.system.processes import MARKER, adopting, end_everything
-from conformance.target.process import ServerProcess
+from conformance.target.process import ServerProcess, left_behind
 from conformance.transports import Ended
 from conformance.transports.stdio import StdioTransport
 
@@ -87,6 +87,13 @@ def ran(words: list[str], tag: Path, module: str = "conformance") -> tuple[int, 
 def files_left(tag: Path) -> set[str]:
     """The files in the new folders."""
     return {str(p.relative_to(tag)) for name in ("TMPDIR", "HOME", "CWD") for p in (tag / name).rglob("*")}
+
+
+def test_processes_left_behind_are_named_once_each_with_their_number() -> None:
+    many = ("a", *["hop"] * 9, "b")
+    assert left_behind(many) == "11 processes: hop (9 times), a, b"
+    assert left_behind(("a", "b", "c", "d", "e", "f", "f")) == "7 processes: f (2 times), a, b, c, d and 1 more"
+    assert left_behind(()) == ""
 
 
 # -- after a run

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -97,12 +98,14 @@ LONGEST = 100
 
 
 def left_behind(command_lines: tuple[str, ...]) -> str:
-    """How many processes there are, and the first of them; "" if there are none.
+    """How many processes there are, and what they are, equal ones once; "" if there are none.
 
     Each is cut between words: half a secret would not be known as one.
     """
-    number, named = len(command_lines), [_shortened(line) for line in command_lines[:NAMED]]
-    rest = f" and {number - NAMED} more" if number > NAMED else ""
+    shown = Counter(_shortened(line) for line in command_lines).most_common(NAMED)
+    named = [f"{line} ({times} times)" if times > 1 else line for line, times in shown]
+    number, more = len(command_lines), len(command_lines) - sum(times for _, times in shown)
+    rest = f" and {more} more" if more else ""
     return f"{number} {'process' if number == 1 else 'processes'}: {', '.join(named)}{rest}" if number else ""
 
 
