@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,20 +18,35 @@ from conformance.transports import Ended
 SERVER = Path(__file__).resolve().parent / "servers" / "polling_http.py"
 
 
-@pytest.mark.parametrize("times", [0, 3])
-def test_a_client_comes_back_for_a_response_as_often_as_it_is_sent_away(times: int, tmp_path: Path) -> None:
-    file = tmp_path / "report.json"
+def judged(folder: Path, *server: object, options: tuple[str, ...] = ()) -> dict[str, str]:
+    """What is said of that server, which breaks no rule that fails it: requirement → verdict."""
+    file = folder / "report.json"
     command = [sys.executable, "-m", "conformance", "--url", "http://127.0.0.1:{port}/", "--fuzz", "0"]
-    command += ["--server", f"{sys.executable} {SERVER} {{port}} {times}", "--json", str(file)]
-    command += ["--only", "tools", "--only", "jsonrpc/text-ids", "--only", "transport-http"]
+    started = " ".join([sys.executable, str(SERVER), "{port}", *map(str, server)])
+    command += ["--server", started, "--json", str(file), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     (ran,) = json.loads(file.read_text())["runs"]
-    judged = {each["requirement"]: each["verdict"] for each in ran["verdicts"]}
-    failed = {name for name, verdict in judged.items() if verdict == "failed"}
+    verdicts = {each["requirement"]: each["verdict"] for each in ran["verdicts"]}
+    failed = {name for name, verdict in verdicts.items() if verdict == "failed"}
     assert (done.returncode, failed - {"transport-http/sse-no-buffering-header"}) == (0, set()), done.stdout
-    assert judged["transport-http/sse-delivers-response"] == "passed"
-    assert judged["transport-http/sse-retry-before-close"] == "passed"
-    assert judged["tools/call-result-shape"] == "passed"
+    return verdicts
+
+
+@pytest.mark.parametrize("times", [0, 3])
+def test_a_client_comes_back_for_a_response_as_often_as_it_is_sent_away(times: int, tmp_path: Path) -> None:
+    only = ("--only", "tools", "--only", "jsonrpc/text-ids", "--only", "transport-http")
+    verdicts = judged(tmp_path, times, options=only)
+    assert verdicts["transport-http/sse-delivers-response"] == "passed"
+    assert verdicts["transport-http/sse-retry-before-close"] == "passed"
+    assert verdicts["tools/call-result-shape"] == "passed"
+
+
+@pytest.mark.parametrize(("retry", "expected"), [(1_500, "passed"), (100_000, "inconclusive")])
+def test_a_client_that_is_sent_away_for_longer_than_it_waits_blames_nobody(
+    retry: int, expected: str, tmp_path: Path
+) -> None:
+    options = ("--timeout", "1", "--only", "tools/call-each")
+    assert judged(tmp_path, 0, retry, options=options)["tools/call-result-shape"] == expected
 
 
 def call() -> Call:
@@ -96,6 +112,16 @@ def test_where_streams_are_not_resumable_nobody_comes_back() -> None:
     polling, asked = Polling(resumable=False), call()
     polling.heard(asked, event(id="a", retry="0"))
     assert polling.cut(asked, END) is END
+
+
+@pytest.mark.parametrize(("retry", "stays"), [("30000", True), ("90000", False)])
+def test_the_time_for_an_answer_does_not_run_while_a_client_is_sent_away(retry: str, stays: bool) -> None:
+    polling, asked = Polling(), call()
+    polling.heard(asked, event(id="a", retry=retry))
+    assert polling.cut(asked, END) is None
+    assert (polling.extended(0.0, [asked], 10.0) > time.monotonic() + 10.0) is stays
+    assert polling.extended(0.0, [call()], 10.0) == 0.0
+    assert polling.sent_away(asked) == f"the server wants to be asked for it again after {retry[:2]} s"
 
 
 def test_the_rest_of_a_stream_belongs_to_the_request_that_opened_it() -> None:

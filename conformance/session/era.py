@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from conformance.model import Json
+from conformance.model import Json, members
 
 S = TypeVar("S", contravariant=True)
 
@@ -28,3 +28,8 @@ class Era(Protocol[S]):
 
     def farewell(self, session: S) -> None:
         """What a client says before it closes the connection."""
+
+
+def capabilities_in(value: Json) -> dict[str, Json]:
+    """The capabilities that were declared; those of an array are the names in it, which is what it was meant to say."""
+    return {name: {} for name in value if isinstance(name, str)} if isinstance(value, list) else members(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import NamedTuple, Protocol
 
 from conformance.model import Frame, Json
@@ -16,6 +17,8 @@ USUAL = 1.0
 """Seconds until we come back to a server that does not say when."""
 MOST = 200
 """Times that we come back for one response."""
+LONGEST_AWAY = 60.0
+"""Seconds that we stay away for one response, at most, beyond the time for an answer."""
 
 
 class Cut(NamedTuple):
@@ -71,6 +74,22 @@ class Polling:
         """Seconds until a stream is to be asked for again, None if none is."""
         self._cuts = [cut for cut in self._cuts if not (cut.call.done or cut.call.excused)]
         return min(cut.due for cut in self._cuts) - time.monotonic() if self._cuts else None
+
+    def extended(self, deadline: float, calls: Collection[Call], limit: float) -> float:
+        """`deadline`; if it is over and we are still to stay away before one of `calls` can be answered, a later one.
+
+        That is `limit` seconds after we come back, unless we are sent away for too long.
+        """
+        now = time.monotonic()
+        if deadline > now:
+            return deadline
+        due = [cut.due for cut in self._cuts if cut.call in calls and cut.retry * (cut.times + 1) <= LONGEST_AWAY]
+        return max(due) + limit if due else deadline
+
+    def sent_away(self, call: Call) -> str:
+        """Why no answer can have come yet, "" if we have not been sent away."""
+        retry = max((cut.retry for cut in self._cuts if cut.call is call), default=0.0)
+        return f"the server wants to be asked for it again after {retry:g} s" if retry > USUAL else ""
 
     def take(self) -> Cut | None:
         """The next stream that is to be asked for again now."""

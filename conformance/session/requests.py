@@ -197,7 +197,7 @@ class Requests:
         `unfinished` means that their time is up in the middle of a large message, which may answer any of them.
         """
         for call in calls:
-            why = call.lost if call.unread else ""
+            why = call.lost if call.unread else self.polling.sent_away(call)
             if unfinished and not why:
                 why = f"a large message was not over in time ({call.lost})"
             if self.unread is not None and not why and self.unread.number > call.sent.number:

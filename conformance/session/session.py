@@ -218,8 +218,8 @@ class Session:
             if not (call.unread or call.turned_down):  # what was given up before may still come
                 call.lost, call.late = "", False
         while waiting := [] if until() else [call for call in calls if not call.done]:
-            left = deadline - time.monotonic()
-            due = self.requests.due
+            deadline = deadline if hurried else self.requests.polling.extended(deadline, waiting, limit)
+            left, due = deadline - time.monotonic(), self.requests.due
             if due is not None and (due <= 0 or left <= 0):
                 self.requests.adopt()
                 continue

@@ -1,6 +1,7 @@
 """A correct server of 2025-11-25 that holds no connection while it works: clients come back for what tools return.
 
-`python polling_http.py PORT [TIMES]`: a client that comes back is sent away again so many times.
+`python polling_http.py PORT [TIMES [RETRY]]`: a client that comes back is sent away again so many times, for RETRY
+milliseconds.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     times = 0
+    retry = "10"
     later: dict[str, dict[str, Any]] = {}  # noqa: RUF012
     """The id of the last event of a stream → the response that is still to come."""
 
@@ -84,7 +86,7 @@ class Handler(BaseHTTPRequestHandler):
         """Send the client away."""
         identifier = f"{time.monotonic_ns()}-{count}"
         self.later[identifier] = response
-        self.stream(f"id: {identifier}\nretry: 10\ndata:")
+        self.stream(f"id: {identifier}\nretry: {self.retry}\ndata:")
 
     def do_GET(self) -> None:
         """The rest of a stream."""
@@ -105,4 +107,5 @@ class Handler(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     Handler.times = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    Handler.retry = sys.argv[3] if len(sys.argv) > 3 else Handler.retry
     ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

@@ -77,6 +77,12 @@ def _capability(name: str, value: Any) -> Apply:
     return on_result(OPENING, lambda result, call: result["capabilities"].update({name: value}))
 
 
+def _capabilities_listed(message: Message, call: Call) -> Message:
+    if "result" in message:
+        message["result"]["capabilities"] = list(message["result"]["capabilities"])
+    return message
+
+
 FAULTS = (
     Fault(
         "speaks-first",
@@ -162,6 +168,14 @@ FAULTS = (
         f"discovery/capabilities-shape {COMPLETE} discovery/discover-result-shape",
         "the capability logging is true instead of an object",
         _capability("logging", True),
+    ),
+    Fault(
+        "capabilities-listed",
+        f"{COMPLETE} discovery/discover-result-shape tasks/capability-declared"
+        " tasks/undeclared-list-and-cancel-refused resources/subscribe-refused-when-undeclared"
+        " subscriptions/acknowledgment-omits-unsupported discovery/only-declared-notifications",
+        "the capabilities are an array of names",
+        on_response(OPENING, _capabilities_listed),
     ),
     Fault(
         "list-changed-text",

@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.model import Json, members
 from conformance.revisions import named_version
+from conformance.session.era import capabilities_in
 from conformance.session.session import Call, NotSpoken, Session
 
 LONGEST = 100
@@ -63,8 +64,7 @@ class Handshake:
     def accept(self, session: Session, call: Call) -> None:
         """Go on with what the server has answered to initialize, a result object."""
         session.opening = call.result
-        capabilities = call.result.get("capabilities")
-        session.capabilities = members(capabilities)
+        session.capabilities = capabilities_in(call.result.get("capabilities"))
         session.server = named(call.result.get("serverInfo"))
         if call.head is not None and (identifier := call.head.headers.get("mcp-session-id")):
             session.http_headers["Mcp-Session-Id"] = identifier

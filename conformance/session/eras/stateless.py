@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
-from conformance.model import Json, members
+from conformance.model import Json
 from conformance.revisions import named_version
+from conformance.session.era import capabilities_in
 from conformance.session.eras.handshake import LONGEST, client_info, named, refusal
 from conformance.session.session import NotSpoken, Session
 from conformance.validation.header_annotations import as_text, value_at
@@ -46,8 +47,7 @@ class Stateless:
             told = ", ".join(named_version(each[:LONGEST]) for each in versions[:MOST])
             raise NotSpoken(f"the server supports {told}", max(versions), call)
         session.opening = call.result
-        capabilities = call.result.get("capabilities")
-        session.capabilities = members(capabilities)
+        session.capabilities = capabilities_in(call.result.get("capabilities"))
         meta = call.result.get("_meta")
         session.server = named(meta.get(META + "serverInfo") if isinstance(meta, dict) else None)
 
