@@ -48,6 +48,12 @@ def _context_arguments_demanded(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _value_demanded(call: Call, proceed: Proceed) -> Message | None:
+    if call.params.get("argument", {}).get("value") == "":
+        raise RpcError(INVALID_PARAMS, "Invalid params: argument.value is empty")
+    return proceed(call)
+
+
 def _unknown_prompt_reference(call: Call) -> bool:
     return call.method == "completion/complete" and "name" in call.params.get("ref", {}) and "argument" in call.params
 
@@ -136,6 +142,13 @@ FAULTS = (
             without("completions"),
             on_error("Method not found: completion/", lambda message, call: message["error"].update(code=-32603)),
         ),
+        since="2025-03-26",
+    ),
+    Fault(
+        "completion-demands-value",
+        "completion/method-available completion/internal-error-32603 completion/at-most-100-values",
+        "a completion is refused while nothing is typed",
+        instead("completion/complete", _value_demanded),
         since="2025-03-26",
     ),
     Fault(
