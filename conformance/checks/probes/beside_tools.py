@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.input_required import FEW, asks, can_be_retried, full_retry, retried
+from conformance.checks.probes.input_required import (
+    FEW,
+    asked_anew,
+    asks,
+    can_be_retried,
+    full_retry,
+    retried,
+    without_meta,
+)
 from conformance.model import Json
 from conformance.session.session import Call
 from conformance.survey.survey import Survey, Unavailable
@@ -31,15 +39,16 @@ def beside_tools(bench: Bench) -> Iterator[Observation]:
         if can_be_retried(first):
             done = full_retry(bench.session, first)
             yield Observation({"client": "with answers", "name": _name(first)}, done, (*first.proof, *done.proof))
-            if done.answers and done.error is None and "inputRequests" in first.result:
-                again = bench.session.request(first.method, retried(first, {}))
+            other = asked_anew(bench.session, first) if done.answers and done.error is None else None
+            if other is not None and "inputRequests" in other.result:
+                again = bench.session.request(first.method, retried(other, {}))
                 facts = {"client": "without answers", "name": _name(first)}
-                yield Observation(facts, again, (*first.proof, *again.proof))
+                yield Observation(facts, again, (*other.proof, *again.proof))
     bare = bench.connect(client={})
     for first in asking:
         if not bare.alive:
             return
-        call = bare.request(first.method, _without_meta(first))
+        call = bare.request(first.method, without_meta(first))
         yield Observation({"client": "without capabilities", "name": _name(first)}, call, (*first.proof, *call.proof))
 
 
@@ -64,10 +73,6 @@ def _requests(survey: Survey) -> Iterator[tuple[str, dict[str, Json]]]:
             yield "prompts/get", {"name": prompt["name"], "arguments": survey.prompt_arguments(prompt)}
         if uri is not None:
             yield "resources/read", {"uri": uri}
-
-
-def _without_meta(call: Call) -> Json:
-    return {name: value for name, value in call.params.items() if name != "_meta"}
 
 
 def _name(call: Call) -> Json:

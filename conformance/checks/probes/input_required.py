@@ -63,13 +63,27 @@ def retry(bench: Bench) -> Iterator[Observation]:
         yield Observation({"responses": "all"}, done, (*first.proof, *done.proof))
         if not done.answers or done.error is not None:
             continue  # there is nothing to compare with
-        extra = {**responses_to(session, first), **EXTRA}
-        yield Observation({"responses": "more"}, session.request("tools/call", retried(first, extra)))
-        if "inputRequests" in first.result:
-            yield Observation({"responses": "none"}, session.request("tools/call", retried(first, {})))
-        params = {name: value for name, value in first.params.items() if name != "_meta"}
-        anew = session.request("tools/call", params)
+        anew = session.request("tools/call", without_meta(first))
         yield Observation({"responses": "not a retry"}, anew, (*first.proof, *anew.proof))
+        if (other := asked_anew(session, first)) is not None:
+            call = session.request("tools/call", retried(other, {**responses_to(session, other), **EXTRA}))
+            yield Observation({"responses": "more"}, call, (*other.proof, *call.proof))
+        if (other := asked_anew(session, first)) is not None and "inputRequests" in other.result:
+            call = session.request("tools/call", retried(other, {}))
+            yield Observation({"responses": "none"}, call, (*other.proof, *call.proof))
+
+
+def asked_anew(session: Session, first: Call) -> Call | None:
+    """The same request once more, since a state may be good for one retry; None if that does not ask."""
+    if not has_state(first):
+        return first
+    call = session.request(first.method, without_meta(first))
+    return call if asks(call) and can_be_retried(call) else None
+
+
+def without_meta(call: Call) -> Json:
+    """Its params as they were given."""
+    return {name: value for name, value in call.params.items() if name != "_meta"}
 
 
 def full_retry(session: Session, first: Call) -> Call:
