@@ -24,11 +24,18 @@ def knows(step: Any) -> bool:
     return known and step.get("session") != "another" and {e["subject"] for e in step.get("expect", ())} <= SUBJECTS
 
 
+def served(response: Any) -> bool:
+    """Whether that is a result that tells of no failure."""
+    result = response.get("result") if isinstance(response, dict) else None
+    return isinstance(result, dict) and result.get("isError") is not True
+
+
 class Play:
     """A case that was played on a session; `found` is requirement → the outcomes that were written down."""
 
     def __init__(self, case: Any, session: Session) -> None:
         self.session, self.saved, self.found = session, dict[str, Any](), dict[str, set[str]]()
+        self.asked = dict[str, Any]()
         self.steps(case["steps"])
         self.write(case["undecided"], "inconclusive")
 
@@ -57,12 +64,16 @@ class Play:
         for step, start, sent in said:
             waits = step["kind"] == "request" and step["wait"]
             response = self.session.answer(sent["id"], start) if waits else MISSING
+            if step.get("like") and response is not MISSING and self.depends(step, response):
+                self.write(step["judges"], "inconclusive")
+                continue
             if waits and response is MISSING and not step["expect"]:
                 raise Stop
             lacks = False
             for name, path in step.get("save", {}).items():
                 path = re.sub(r"\{([^{}]+)\}", lambda found: str(at(self.saved, found[1])), path)
                 whole = {"request": sent, "response": response, "pages": sent}
+                self.asked |= {name: step} if path == "response" else {}
                 self.saved[name] = whole[path] if path in whole else at(response, path)
                 lacks = lacks or (path not in whole and self.saved[name] is MISSING)
             heard.append((step, response, lacks))
@@ -71,6 +82,18 @@ class Play:
                 self.judge(expectation, step, response)
             if lacks:
                 raise Stop
+
+    def depends(self, step: Any, response: Any) -> bool:
+        """Whether a request is refused though the one that it is like was served, and not because it differs."""
+        like = step["like"]
+        if served(response) or like not in self.asked or not served(self.saved[like]):
+            return False
+        other = {**step, "id": f"{self.filled(step['id'])} again"} if "id" in step else step
+        return self.again(other) or not self.again(self.asked[like])
+
+    def again(self, step: Any) -> bool:
+        start = len(self.session.heard)
+        return served(self.session.answer(self.say(step)["id"], start))
 
     def say(self, step: Any) -> Any:
         if step["kind"] == "steps":

@@ -273,7 +273,7 @@ def test_a_second_player_finds_the_same_faults(
 
 def test_the_second_player_is_small_and_knows_nothing_of_the_first() -> None:
     tests = Path(__file__).parent
-    assert len((tests / "second_player.py").read_text().splitlines()) < 150
+    assert len((tests / "second_player.py").read_text().splitlines()) < 180
     for path in tests.glob("second_*.py"):
         nodes = list(ast.walk(ast.parse(path.read_text())))
         named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}

@@ -219,6 +219,8 @@ class _File:
             if name in entry:
                 self._names.check_filled(resolved(entry[name]), (*place, name), saved)
         self._names.check_filled(resolved(http.get("headers", {})), (*place, "http", "headers"), saved)
+        if "like" in entry:
+            self._names.check_saved(entry["like"], (*place, "like"), saved)
         saved |= set(entry.get("save", ()))
         kind = cast(StepKind, "raw" if word == "raw64" else word)
         expect = tuple(
@@ -242,6 +244,7 @@ class _File:
             meta=entry.get("meta", True),
             wait=entry.get("wait", True),
             wait_for=entry.get("wait-for", ""),
+            like=entry.get("like", ""),
             headers=resolved(http.get("headers") or entry.get("headers", {})),
             save=entry.get("save", {}),
             raw=entry.get("raw", "") or http.get("body", ""),

@@ -119,6 +119,7 @@ class Step:
     `method` may be `{$saved: name}`. `params` and `id` are ABSENT if the case does not say them; `{$pick: kind}` and
     `{$saved: name}` in `params`, `batch` and `headers` are yet to be replaced. `meta` is false if the era adds
     nothing, `wait` if the answer is not waited for; `wait_for` is the method of a notification that will do as well.
+    `like` is the name of the response to a request from which this one differs in nothing that may matter.
     The bytes of raw and http steps are `raw64` in base64, or `raw`. `save` is name → dotted path into the response, or
     `request`, `response`, `notification` or `pages`. `judges` are the requirements that the step can judge, `settings`
     what goes to the probe. `steps` are played for `each`, `together` or in `another` session.
@@ -132,6 +133,7 @@ class Step:
     meta: bool = True
     wait: bool = True
     wait_for: str = ""
+    like: str = ""
     headers: Mapping[str, Json] = field(default_factory=dict)
     save: Mapping[str, str] = field(default_factory=dict)
     raw: str = ""

@@ -9,7 +9,10 @@ from conformance.model import Frame, Json
 from conformance.session.messages import parse
 
 SAYS_SO = re.compile(
-    r"rate.?limit|too many (requests|calls)|throttl|quota (is |was )?(exceeded|exhausted|reached)", re.I
+    r"rate.?limit|too many (requests|calls)|too (often|frequently)|throttl"
+    r"|quota (is |was )?(exceeded|exhausted|reached)"
+    r"|limit(ed)? (to|of) [0-9]+[a-z ]* (per|an?) (second|minute|hour|day)",
+    re.I,
 )
 TOO_MANY_REQUESTS = 429
 SHOWN = 100

@@ -13,10 +13,11 @@ from conformance.catalogue.references import Values, at
 from conformance.checks.probes import Bench, Probe
 from conformance.checks.probes.calls import avoided_tool
 from conformance.checks.probes.lists import walk
-from conformance.checks.probes.outcome import UNANSWERED, unanswered
+from conformance.checks.probes.outcome import UNANSWERED, succeeded, unanswered
 from conformance.engine.judging import Judge, Said, Stop
 from conformance.model import Frame, Json, members
 from conformance.session.eras.handshake import Handshake
+from conformance.session.notifications import notified
 from conformance.session.session import Call, How, Session
 from conformance.survey.picks import KEYS, pick, picks
 from conformance.survey.survey import LISTS, Unavailable
@@ -58,6 +59,8 @@ class _Player:
         self.values = Values()
         self.proofs: dict[str, tuple[Frame, ...]] = {}
         """Name → the frames that a saved value comes from."""
+        self.asked: dict[str, Step] = {}
+        """Name → the request whose response was saved under it."""
 
     @property
     def session(self) -> Session:
@@ -96,6 +99,9 @@ class _Player:
             self._observe(step)
         else:
             said = self._say(step)
+            if step.like and (why := self._depends(step, said.calls[0])):
+                self._give_up((step,), why, blocked=False)
+                return
             if step.kind == "request" and step.wait and not (step.expect or self._heard(step, said.calls[0])):
                 self._stop_at(said.calls[0])
             missing = self._save(step, said)
@@ -103,6 +109,19 @@ class _Player:
                 self.judge.expectation(expectation, said)
             if missing:
                 raise Stop(missing, blocked=True)
+
+    def _depends(self, step: Step, call: Call) -> str:
+        """Why it says nothing that a request is refused though the one that it is like was served, "" if it does.
+
+        Some servers serve a thing once, every second time, or so often in a second.
+        """
+        other = self.asked.get(step.like)
+        if other is None or not call.answers or succeeded(call) or not _served(self.values[step.like]):
+            return ""
+        again = step if step.id is ABSENT else replace(step, id=f"{call.id} again")  # no id is used twice
+        if succeeded(self._say(again).calls[0]):
+            return f"{call.method} is refused only now and then"
+        return "" if succeeded(self._say(other).calls[0]) else f"{call.method} is refused now as it was served before"
 
     def _observe(self, step: Step) -> None:
         """Run a probe, and judge what it observes. Raises Unavailable."""
@@ -277,12 +296,8 @@ class _Player:
 
     def _notified(self, step: Step, call: Call) -> Json:
         """The notification that the step waits for, ABSENT if none has come; over HTTP, in the answer to `call`."""
-        for frame in self.session.since(call.sent.number) if step.wait_for else ():
-            message = frame.message
-            told = frame.origin == "target" and isinstance(message, dict) and "id" not in message
-            if told and message.get("method") == step.wait_for and frame.exchange in (None, call.sent.exchange):
-                return message
-        return ABSENT
+        frame = notified(self.session, call, step.wait_for) if step.wait_for else None
+        return ABSENT if frame is None else frame.message
 
     def _pages(self, step: Step, start: int) -> Said:
         method = str(self._filled(step.method))
@@ -346,8 +361,15 @@ class _Player:
             if value is ABSENT and path not in whole:
                 missing = f"the answer to {self._filled(step.method)} has no {path}"
             self.values[name] = value
+            self.asked |= {name: step} if path == "response" and step.kind == "request" else {}
             self.proofs[name] = said.proof or (call.proof if call is not None else ())
         return missing
+
+
+def _served(response: Json) -> bool:
+    """Whether that is a result which does not say that a tool failed."""
+    result = members(response).get("result")
+    return isinstance(result, dict) and result.get("isError") is not True
 
 
 def _is_text(data: bytes) -> bool:

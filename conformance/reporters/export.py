@@ -187,6 +187,7 @@ def _said(step: Step) -> dict[str, Json]:
     bytes_ = {"base64": step.raw64} if step.raw64 else {"text": step.raw}
     if step.kind == "request":
         how = {"illegal": step.illegal, "meta": step.meta, "wait": step.wait, "wait-for": step.wait_for}
+        how["like"] = step.like
         return {"method": step.method, **params, **identifier, **how, **headers, "save": dict(step.save)}
     if step.kind == "notify":
         return {"method": step.method, **params, "illegal": step.illegal, **headers}

@@ -26,6 +26,10 @@ def media_type(headers: Mapping[str, str]) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+MESSAGE = ("", "message")
+"""Types of events that carry messages; what has no type is a `message` (HTML, "Server-sent events")."""
+
+
 class Event(NamedTuple):
     """One event: its data, how many bytes were left out of that, the fields `id` and `retry` if it has them, its type.
 
@@ -36,6 +40,11 @@ class Event(NamedTuple):
     omitted: int
     fields: Mapping[str, str] = NO_FIELDS
     kind: str = ""
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it carries a message. One in an event of another type is one all the same: so the session goes on."""
+        return bool(self.data) and (self.kind in MESSAGE or b'"jsonrpc"' in self.data)
 
 
 class EventStream:

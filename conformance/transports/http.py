@@ -346,7 +346,7 @@ class HttpTransport(AtUrl):
             del events  # who keeps the exception keeps this call
 
     def _event(self, job: Job, event: Event, arrival: Arrival) -> None:
-        channel = "reply" if job.apart else "sse" if event.data else "event"
+        channel = "reply" if job.apart else "sse" if event.is_message else "event"
         self._put(arrival._replace(channel=channel, fields=event.fields))
 
     def _body(self, job: Job, response: Response | WrittenAnswer, status: int, headers: dict[str, str]) -> bytes:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 ACCEPT = {"Accept": STREAM, "Cache-Control": "no-store"}
 POST = {"Content-Type": "application/json"}
-MESSAGE = ("", "message")
-"""Types of events that carry messages; what has no type is a `message` (HTML, "Server-sent events")."""
 NO_ENDPOINT = "no endpoint event came"
 MOST_BEFORE = 10_000
 """Events that may come before it: who sends more of them does not tell it to a client that connects."""
@@ -179,9 +177,7 @@ class SseTransport(HttpTransport):
             self._put(told._replace(channel="endpoint"))
             self._announced(event)
         else:
-            # A message in an event of another type is one all the same, so that the session can go on.
-            message = event.data and (event.kind in MESSAGE or b'"jsonrpc"' in event.data)
-            self._put(told._replace(channel="sse" if message else "event"))
+            self._put(told._replace(channel="sse" if event.is_message else "event"))
             self._before += 1
             if self._before == MOST_BEFORE:
                 self._settle(None, f"{NO_ENDPOINT} before {MOST_BEFORE} others")

@@ -135,7 +135,10 @@ class Envelope(Watcher):
             self._server_request(frame, identifier)
 
     def _server_request(self, frame: Frame, identifier: Json) -> None:
-        if self.session.revision.era == "stateless":
+        calls = self.session.calls.values()
+        # With that a server of both eras has changed to the other one.
+        negotiated = any(call.method == "initialize" and isinstance(call.result, dict) for call in calls)
+        if self.session.revision.era == "stateless" and not negotiated:
             self._broke(NO_REQUESTS, "the server sends a request", "no requests", shorten(frame.message), frame)
             return
         if not is_id(identifier):

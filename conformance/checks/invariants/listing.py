@@ -25,6 +25,10 @@ _VARIABLE = r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]
 _EXPRESSION = re.compile(r"[+#./;?&=,!@|]?" + _VARIABLE + r"(?:," + _VARIABLE + r")*+\Z")
 
 
+_ELSEWHERE = {"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "propertyNames", "dependentSchemas"}
+"""Where a schema without `properties` may describe parameters all the same."""
+
+
 class Listing(Watcher):
     """Passive rules on tools/list, resources/list, resources/templates/list and resources/read."""
 
@@ -57,7 +61,7 @@ class Listing(Watcher):
             self._say(NAME_LENGTH, 1 <= len(name) <= 128, "a tool name is too long or empty", length, proof)
             fits = re.fullmatch(r"[A-Za-z0-9_.-]*", name) is not None
             self._say(NAME_CHARACTERS, fits, "a tool name has other characters than A-Z a-z 0-9 _ - .", name, proof)
-        if isinstance(schema, dict) and not schema.get("properties"):
+        if isinstance(schema, dict) and not schema.get("properties") and not _ELSEWHERE & schema.keys():
             if schema.get("additionalProperties") is False:
                 self.ledger.held(NO_PARAMETERS)
             elif schema.get("type") == "object":

@@ -12,7 +12,8 @@ from conformance.model import Frame
 from conformance.session.exchanges import is_stream, media_type
 from conformance.session.messages import Call, id_key, is_id, is_message, parse
 from conformance.session.session import Session
-from conformance.transports.sse import MESSAGE, NO_ENDPOINT, is_uri
+from conformance.transports.event_stream import MESSAGE
+from conformance.transports.sse import NO_ENDPOINT, is_uri
 
 TWO = "transport-sse/two-endpoints"
 ENDPOINT = "transport-sse/endpoint-event-sent"

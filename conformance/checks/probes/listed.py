@@ -43,7 +43,7 @@ def resources(bench: Bench) -> Iterator[Observation]:
 
 
 def unknown(session: Session, call: Call, member: str) -> bool:
-    """Whether the failed `call` was answered as one with another name would be, of something that does not exist.
+    """Whether the failed `call` of what is listed was answered as one with another name, of what does not exist.
 
     Only if the answer names it, or has a code that says so: a server may have one sentence for all that goes wrong.
     """
@@ -56,8 +56,10 @@ def unknown(session: Session, call: Call, member: str) -> bool:
     if not other.answers or succeeded(other):
         return False
     if code == code_of(other) == RESOURCE_NOT_FOUND:  # then the sentence is enough: data may come with one of them
-        return _sentence(other, name + NONE_SUCH) == _sentence(call, name)
-    return _without(other, name + NONE_SUCH) == said
+        alike = _sentence(other, name + NONE_SUCH) == _sentence(call, name)
+    else:
+        alike = _without(other, name + NONE_SUCH) == said
+    return alike and _still_listed(session, call.method, call.params[member])
 
 
 def _each(bench: Bench, method: str, member: str, asked: list[dict[str, Json]]) -> Iterator[Observation]:
@@ -73,7 +75,7 @@ def _each(bench: Bench, method: str, member: str, asked: list[dict[str, Json]]) 
         if not call.answers:
             continue
         facts: dict[str, Json] = {"name": params[member], "number": number, "of": len(asked), "known": True}
-        if not succeeded(call) and unknown(session, call, member) and _still_listed(session, method, params[member]):
+        if not succeeded(call) and unknown(session, call, member):
             facts["known"] = False
         yield Observation(facts, call)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, permutations
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
@@ -16,8 +16,8 @@ from conformance.survey.survey import Unavailable
 
 FEW = 4
 """Things of a kind that are asked for at once."""
-BEFORE, AFTER = 3, 2
-"""So often each is asked for alone before and after: only what always gives the same says whose answer came."""
+BEFORE = 3
+"""So often each is asked for alone before: only what always gives the same says whose answer came."""
 ROUNDS = 5
 TELLING = 2
 """So many of the rounds must show that answers are mixed up."""
@@ -31,7 +31,7 @@ Known = tuple[str, Json, str]
 def told_apart(bench: Bench) -> Iterator[Observation]:
     """Reads, prompts and calls, each kind at once: whether one gets what another one always gets when it comes alone.
 
-    What always comes alone takes asking for it several times; it is asked for again in the end.
+    What always comes alone takes asking for it several times; it is asked for again in the end, after each other one.
     """
     session, tried = bench.session, False
     if session.patience.confused:
@@ -108,14 +108,21 @@ def _at_once(session: Session, known: list[Known], mark: Mark) -> Observation:
         ]
         shown += mixed[:1]
     facts: dict[str, Json] = {"method": method, "mixed": False}
-    if len(shown) >= TELLING and all(
-        _alone(session, method, params, mark) == said for _ in range(AFTER) for _, params, said in known
-    ):
+    if len(shown) >= TELLING and _whatever_came_before(session, known, mark):
         call, params, _ = shown[0]
         owner = next(params for _, params, said in known if said == mark(call))
         facts = {"method": method, "mixed": True, "asked": _name(params), "got": _name(owner), "rounds": len(shown)}
         return Observation(facts, call)
     return Observation(facts)
+
+
+def _whatever_came_before(session: Session, known: list[Known], mark: Mark) -> bool:
+    """Whether each still gives the same alone, after each of the others: some tell what was asked for last."""
+    return all(
+        _alone(session, method, params, mark) == said
+        for pair in permutations(known, 2)
+        for method, params, said in pair
+    )
 
 
 def _name(params: Json) -> Json:

@@ -12,6 +12,7 @@ from conformance.checks.probes.lists import Watch, look
 from conformance.model import Frame, Json, members
 from conformance.session.exchanges import media_type
 from conformance.session.messages import id_key
+from conformance.session.notifications import notified
 from conformance.session.session import Call, Session
 from conformance.survey.picks import picks
 from conformance.survey.survey import Unavailable, capability_of
@@ -57,16 +58,10 @@ def _told(session: Session, since: int) -> Iterator[Frame]:
 def listen(session: Session, wanted: dict[str, Json]) -> Subscription | None:
     """Subscribe, and wait for the acknowledgment; None if there was none."""
     call = session.send(LISTEN, {"notifications": wanted})
-
-    def acknowledgment() -> Frame | None:
-        heard = (f for f in session.since(call.sent.number) if f.origin == "target" and isinstance(f.message, dict))
-        mine = (f for f in heard if f.exchange in (None, call.sent.exchange))
-        return next((f for f in mine if f.message.get("method") == ACKNOWLEDGED), None)
-
-    session.wait(call, until=lambda: acknowledgment() is not None)
+    session.wait(call, until=lambda: notified(session, call, ACKNOWLEDGED) is not None)
     session.give_up(call)
     call.excused = session.alive
-    found = acknowledgment()
+    found = notified(session, call, ACKNOWLEDGED)
     if found is None:
         return None
     granted = members(members(found.message.get("params")).get("notifications"))

@@ -14,6 +14,7 @@ from conformance.checks.probes.outcome import succeeded
 from conformance.model import Frame, Json, members
 from conformance.session.client_tasks import TERMINAL
 from conformance.session.eras.stateless import META
+from conformance.session.notifications import notified
 from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
 
@@ -205,14 +206,9 @@ def _listen(bench: Bench, params: Json) -> tuple[Call, Frame | None]:
     """Subscribe; the request, and the acknowledgment if there was one."""
     session = bench.session
     call = session.send(LISTEN, params)
-
-    def acknowledgment() -> Frame | None:
-        frames = (f for f in session.since(call.sent.number) if f.exchange in (None, call.sent.exchange))
-        return next((f for f in frames if _is_told(f, ACKNOWLEDGED)), None)
-
-    session.wait(call, until=lambda: acknowledgment() is not None)
+    session.wait(call, until=lambda: notified(session, call, ACKNOWLEDGED) is not None)
     session.give_up(call)
-    return call, acknowledgment()
+    return call, notified(session, call, ACKNOWLEDGED)
 
 
 def _is_told(frame: Frame, method: str) -> bool:

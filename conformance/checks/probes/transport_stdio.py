@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
@@ -11,6 +12,8 @@ from conformance.session.session import Call, Session, encode
 from conformance.transports.stdio import stderr_unread
 
 PIECES = 6
+APART = 0.05
+"""Seconds between pieces that are written one after another."""
 CRLF = "a line that ends in CR LF"
 VOLLEYS = 5
 VOLLEY = 20
@@ -91,7 +94,8 @@ def _written(session: Session, messages: list[dict[str, Json]], pieces: list[byt
         call.excused = True  # the case tells of silence
     for piece in pieces:
         session.write(piece)
-        session.listen(0.05)  # so that the pieces do not meet in the pipe
+        # So that the pieces do not meet in the pipe. What the server asks meanwhile must not be answered within a line.
+        time.sleep(APART)
     session.wait(*calls)
     return calls
 

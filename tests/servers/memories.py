@@ -1,0 +1,108 @@
+"""Correct servers whose answers depend on what came before: `python memories.py MODE FOLDER`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from servers.wrongly_blamed import TOOL, BothEras, Message, Server
+
+
+class Tools(Server):
+    """Has tools without arguments, each of which gives its name."""
+
+    names: tuple[str, ...] = ("one", "two")
+
+    def answer(self, message: Message) -> Message:
+        """Its own tools, and the rest."""
+        method, params = message["method"], message.get("params", {})
+        if method == "tools/list" and "cursor" not in params:
+            return {"result": {"tools": [{**TOOL, "name": name} for name in self.names]}}
+        if method == "tools/call" and params.get("name") in self.names and not params.get("arguments"):
+            return self.called(params["name"])
+        return super().answer(message)
+
+    def called(self, name: str) -> Message:
+        """What a tool gives."""
+        return text(name)
+
+
+def text(words: str, **members: Any) -> Message:
+    """The result of a tool."""
+    return {"result": {"content": [{"type": "text", "text": words}], **members}}
+
+
+class Last(Tools):
+    """A tool tells what the others gave last."""
+
+    names = ("one", "two", "last")
+    last = "nothing"
+
+    def called(self, name: str) -> Message:
+        """That, or its name."""
+        if name == "two":
+            time.sleep(0.03)
+        self.last = self.last if name == "last" else name
+        return text(self.last)
+
+
+class EverySecond(Tools):
+    """Each tool fails every second time."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.times = dict.fromkeys(self.names, 0)
+
+    def called(self, name: str) -> Message:
+        """A failure of the tool."""
+        self.times[name] += 1
+        return text("Nothing new", isError=True) if self.times[name] % 2 == 0 else text(name)
+
+
+class Once(Tools):
+    """Each tool works once in a session, and then says so by a protocol error."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.used: set[str] = set()
+
+    def called(self, name: str) -> Message:
+        """Its name, or an error."""
+        if name in self.used:
+            return {"error": {"code": -32602, "message": "This was already done in this session"}}
+        self.used.add(name)
+        return text(name)
+
+
+class Busy(Tools):
+    """A tool may be called once in 20 ms; else it fails, in words of its own."""
+
+    before = 0.0
+
+    def called(self, name: str) -> Message:
+        """Its name, or a failure."""
+        since, self.before = time.monotonic() - self.before, time.monotonic()
+        return text(name) if since > 0.02 else text("Wait a moment before that", isError=True)
+
+
+class Pings(BothEras):
+    """Once a session of the handshake era is open, it pings its client, often."""
+
+    number = 0
+
+    def take(self, message: Message) -> None:
+        """Answer, and ping."""
+        super().take(message)
+        if self.version and message["method"] != "initialize":
+            self.number += 1
+            self.say({"jsonrpc": "2.0", "id": f"ping {self.number}", "method": "ping"})
+
+
+MODES = {"last": Last, "every-second": EverySecond, "once": Once, "busy": Busy, "pings": Pings}
+
+if __name__ == "__main__":
+    MODES[sys.argv[1]](Path(sys.argv[2])).run()
