@@ -13,6 +13,7 @@ ROW_OF = {
     "id-as-text": "id-turned-string",
     "acknowledges-notifications": "notification-acknowledged",
     "answers-notifications": "notification-refused",
+    "answers-notifications-of-other-names": "notification-refused",
     "answers-changed-roots": "notification-refused",
     "ping-unknown": "ping-unknown",
     "serves-roots": "roots-served",

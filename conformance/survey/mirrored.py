@@ -26,7 +26,8 @@ def named_requests(survey: Survey) -> list[Json]:
     """Good requests that Mcp-Name repeats the name or URI of, by turns of prompts, resources, tools.
 
     Each is an object with `method` and `params`, the `name` that is repeated, the same `encoded`, and beside it what
-    the header cannot be: `other`, `other-encoded`, `invalid`, and `swapped`, unless that is a URI or has no letters.
+    the header cannot be: `other`, `other-encoded`, `shorter` and `longer` by a character, `invalid`, and `swapped`,
+    unless that is a URI or has no letters.
     """
     kinds = (list(_prompts(survey)), list(_resources(survey)), list(_tools(survey)))
     return [each for turn in zip_longest(*(kind[:MAX_EACH] for kind in kinds)) for each in turn if each is not None]
@@ -60,6 +61,8 @@ def _named(method: str, member: str, params: dict[str, Json]) -> Json:
         "name": name,
         "encoded": in_base64(name),
         "other": header_value(name + UNLIKE),
+        "shorter": header_value(name[:-1] or UNLIKE),
+        "longer": header_value(name + "/"),
         "other-encoded": in_base64(name + UNLIKE),
         "invalid": _plain(name) + E_ACUTE,
     }

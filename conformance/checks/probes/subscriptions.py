@@ -95,11 +95,15 @@ def changes(bench: Bench) -> Iterator[Observation]:
 
 
 def _filters(bench: Bench) -> list[dict[str, Json]]:
-    """One for each list whose changes are announced, and two for resources, which they share."""
+    """One for each list whose changes are announced, and two for resources, which they share.
+
+    Each but the first says of the lists before that it is not for them.
+    """
     survey = bench.survey
     kinds = [member.removesuffix("ListChanged") for member in LISTS_CHANGED]
+    announced = [f"{kind}ListChanged" for kind in kinds if survey.declares(f"{kind}.listChanged")]
     filters: list[dict[str, Json]] = [
-        {f"{kind}ListChanged": True} for kind in kinds if survey.declares(f"{kind}.listChanged")
+        {member: True, **dict.fromkeys(announced[:number], False)} for number, member in enumerate(announced)
     ]
     if survey.declares("resources.subscribe"):
         uris = [item["uri"] for item in survey.resources if isinstance(item.get("uri"), str)][:MOST_URIS]

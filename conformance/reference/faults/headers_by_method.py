@@ -7,6 +7,7 @@ from conformance.reference.wire import RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.fault import Apply
@@ -28,12 +29,17 @@ def _lenient(header: str, word: str, methods: tuple[str, ...]) -> Apply:
     return handling(check_headers=check)
 
 
-def _name_in_any_case(handler: Any, proceed: Any, message: Any) -> None:
-    params, given = message.get("params"), handler.headers.get("Mcp-Name")
-    name = params.get("name") if isinstance(params, dict) else None
-    if isinstance(name, str) and isinstance(given, str) and given.lower() == name.lower():
-        handler.headers.replace_header("Mcp-Name", name)
-    proceed(message)
+def _name_if(alike: Callable[[str, str], bool]) -> Apply:
+    """Mcp-Name is taken for the name in the body if it is like that."""
+
+    def check(handler: Any, proceed: Any, message: Any) -> None:
+        params, given = message.get("params"), handler.headers.get("Mcp-Name")
+        name = params.get("name", params.get("uri")) if isinstance(params, dict) else None
+        if isinstance(name, str) and given and alike(given, name):
+            handler.headers.replace_header("Mcp-Name", name)
+        proceed(message)
+
+    return handling(check_headers=check)
 
 
 def _any_task(*methods: str) -> Apply:
@@ -52,7 +58,21 @@ _ROWS: tuple[Row, ...] = (
         "name-header-any-case",
         "http-headers/values-case-sensitive",
         "Mcp-Name is compared whatever its case",
-        handling(check_headers=_name_in_any_case),
+        _name_if(lambda given, name: given.lower() == name.lower()),
+        {"since": NEW},
+    ),
+    (
+        "name-header-prefix",
+        "http-headers/name-header-mismatch-refused",
+        "Mcp-Name may be the beginning of the name",
+        _name_if(lambda given, name: name.startswith(given)),
+        {"since": NEW},
+    ),
+    (
+        "name-header-slash",
+        "http-headers/name-header-mismatch-refused",
+        "a slash at the end of Mcp-Name makes no difference",
+        _name_if(lambda given, name: given.rstrip("/") == name.rstrip("/")),
         {"since": NEW},
     ),
     (

@@ -77,9 +77,9 @@ def _empty_array(message: Message, call: Call) -> None:
         message["result"] = []
 
 
-def _answer_notifications(body: Message) -> Any:
+def _answer_notifications(body: Message, but: str = "notifications/initialized") -> Any:
     def hook(peer: Peer, method: str, channel: Channel) -> None:
-        if method != "notifications/initialized":
+        if not method.startswith(but):
             channel.send({"jsonrpc": "2.0", "id": None, **body})
 
     return lambda server: server.notified.append(hook)
@@ -272,6 +272,13 @@ FAULTS = (
         "jsonrpc/notification-never-answered jsonrpc/valid-messages jsonrpc/batch-of-notifications-unanswered",
         "notifications but initialized are answered by an error",
         _answer_notifications({"error": {"code": -32601, "message": "Method not found"}}),
+        transports="stdio",
+    ),
+    Fault(
+        "answers-notifications-of-other-names",
+        "jsonrpc/notification-never-answered jsonrpc/valid-messages jsonrpc/batch-of-notifications-unanswered",
+        "notifications whose method does not begin with notifications/ are answered by an error",
+        _answer_notifications({"error": {"code": -32601, "message": "Method not found"}}, but="notifications/"),
         transports="stdio",
     ),
     Fault(

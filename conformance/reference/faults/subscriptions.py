@@ -57,6 +57,13 @@ def _one_listener(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _members_as_asked(call: Call, proceed: Proceed) -> Message | None:
+    wanted = call.params.get("notifications")
+    if isinstance(wanted, dict):
+        wanted.update({name: True for name in wanted if name.endswith("ListChanged")})
+    return proceed(call)
+
+
 def _any_filter(call: Call) -> bool:
     return call.method == "subscriptions/listen"
 
@@ -143,6 +150,13 @@ FAULTS = (
         "subscriptions/concurrent-subscriptions-independent",
         "a second subscription is refused",
         instead("subscriptions/listen", _one_listener),
+        since=NEW,
+    ),
+    Fault(
+        "false-taken-for-true",
+        "subscriptions/acknowledgment-within-request subscriptions/requested-types-only",
+        "a list whose member in the filter is false counts as asked for",
+        instead("subscriptions/listen", _members_as_asked),
         since=NEW,
     ),
     Fault(

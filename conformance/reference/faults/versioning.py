@@ -116,6 +116,11 @@ def _unnamed(message: Message, call: Call) -> Message:
     return RpcError(INVALID_PARAMS, "Invalid params").response({"id": message["id"]})
 
 
+def _lists_it_too(message: Message, call: Call | None) -> None:
+    data = message["error"]["data"]
+    data["supported"] = [*data["supported"], data["requested"]]
+
+
 def _silent_initialize(message: Message, call: Call) -> list[Any]:
     return []
 
@@ -193,6 +198,13 @@ FAULTS = (
         f"{REFUSED} {REFUSAL_DATA} {REFUSAL_LISTS} versioning/version-rejection-is-per-request",
         "an unsupported version gives -32602",
         code("Unsupported protocol version", INVALID_PARAMS),
+        since="2026-07-28",
+    ),
+    Fault(
+        "unsupported-listed-as-supported",
+        REFUSAL_LISTS,
+        "the error for an unsupported version lists that version, too",
+        on_error("Unsupported protocol version", _lists_it_too),
         since="2026-07-28",
     ),
     Fault(
