@@ -58,8 +58,8 @@ def _talker(bench: Bench, asking: str) -> SeenCall | None:
 def beside_subscription(bench: Bench) -> Iterator[Observation]:
     """A tool that logs, called over HTTP on another connection while a subscription is open there.
 
-    It finds out which tool does so and is quick, and on which stream each message comes, and when. Over stdio there is
-    one stream only.
+    It finds out which tool does so and is quick, and on which stream each message comes, and when; then it calls that
+    without a level. Over stdio there is one stream only.
     """
     talker = min(
         (each for each in seen(bench, META + "logLevel") if each.levels), key=lambda each: each.seconds, default=None
@@ -85,6 +85,13 @@ def beside_subscription(bench: Bench) -> Iterator[Observation]:
     facts = {"messages": len(told), "elsewhere": len(elsewhere), "late": len(late), "subscribed": bool(kinds)}
     actual = f"{len(elsewhere)} of {len(told)} messages on another stream, {len(late)} after the response"
     yield Observation({"tool": talker.params["name"], **facts}, call, frames, actual)
+    start = session.position
+    params = {name: value for name, value in talker.params.items() if name != "_meta"}
+    call = session.request("tools/call", params)
+    session.hear_out()
+    told = [frame for frame in session.since(start) if _is_log(frame)]
+    frames = (call.sent, *told[:5], *call.answers)
+    yield Observation({"tool": talker.params["name"], "unasked": len(told)}, call, frames, f"{len(told)} messages")
 
 
 def _is_log(frame: Frame) -> bool:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from conformance.reference.fault import Apply, Proceed
+    from conformance.reference.server import Server
 
 NEW = "2026-07-28"
 MISSING = ("meta/missing-meta-refused", "meta/missing-protocol-version-refused")
@@ -103,6 +104,19 @@ def _hint(name: str, value: Any) -> Apply:
 def _log_anyway(call: Call, proceed: Proceed) -> Message | None:
     call.notify("notifications/message", {"level": "info", "data": "called"})
     return proceed(call)
+
+
+def _levels_remembered(server: Server) -> None:
+    levels: list[Any] = []
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        if LOG_LEVEL in call.meta:
+            levels.append(call.meta[LOG_LEVEL])
+        elif levels:
+            call.meta[LOG_LEVEL] = levels[-1]
+        return proceed(call)
+
+    around(serve)(server)
 
 
 def _names_in_a_list(message: Message, call: Call | None) -> None:
@@ -263,6 +277,13 @@ FAULTS = (
         "logging/no-log-without-level logging/level-filter",
         "tools log although the request sets no level",
         instead("tools/call", _log_anyway),
+        since=NEW,
+    ),
+    Fault(
+        "log-level-remembered",
+        "logging/no-log-without-level",
+        "the level of a request holds for those that follow",
+        _levels_remembered,
         since=NEW,
     ),
     Fault(
