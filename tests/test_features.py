@@ -11,6 +11,7 @@ from conformance.checks.invariants.pace import MANY, Pace
 from conformance.checks.invariants.secrets import Secrets
 from conformance.checks.ledger import History, Ledger
 from conformance.checks.probes.dialects import telling
+from conformance.checks.rate_limits import limited
 from conformance.model import Frame, Json, Limits, Target
 from conformance.revisions import BY_DATE
 from conformance.session.eras import era_of
@@ -178,3 +179,19 @@ def test_arguments_tell_the_dialect_of_a_schema_from_another(schema: Json, argum
 )
 def test_a_schema_that_means_the_same_or_nothing_tells_no_dialect(schema: Json) -> None:
     assert list(telling(schema, {})) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says_so"),
+    [
+        ("Rate limit exceeded", True),
+        ("Completions are limited to 10 a second", True),
+        ("You may not ask too often", True),
+        ("limited to 5 requests per minute", True),
+        ("The text is limited to 500 characters", False),
+        ("Internal error, try again later", False),
+    ],
+)
+def test_a_refusal_is_told_from_a_limit_of_how_often_one_may_ask(words: str, says_so: bool) -> None:
+    message: Json = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": words}}
+    assert bool(limited([Frame(0, "target", "stdout", 0.0, b"", message=message)])) is says_so

@@ -495,6 +495,21 @@ def test_an_event_byte_by_byte_is_the_same() -> None:
         assert [data for byte in stream for data, _ in parser.feed(bytes([byte]))] == expected
 
 
+@pytest.mark.parametrize(
+    ("event", "is_message"),
+    [
+        (b"data: {}", True),
+        (b"event: message\ndata: {}", True),
+        (b"event: keepalive\ndata: {}", False),
+        (b'event: answer\ndata: {"jsonrpc": "2.0"}', True),
+        (b"event: message\nid: 1\ndata:", False),
+    ],
+)
+def test_an_event_of_another_type_is_no_message_unless_it_holds_one(event: bytes, is_message: bool) -> None:
+    (told,) = EventStream().events(event + b"\n\n")
+    assert told.is_message is is_message
+
+
 def test_what_an_event_has_beyond_16_mib_is_counted() -> None:
     line = b"x" * 1024 * 1024
     parser = EventStream()

@@ -983,3 +983,8 @@ def test_a_broken_uri_template_is_recognised(text: str) -> None:
 def test_base64_of_a_standard_decoder_is_accepted() -> None:
     assert [base64_fault(text) for text in ("", "QQ==", "QQ", "QU\nJD")] == [None] * 4
     assert base64_fault("Q") == ("does not decode as base64", None)
+
+
+def test_a_schema_that_describes_parameters_elsewhere_than_in_properties_is_none_without_parameters() -> None:
+    schema = {"type": "object", "oneOf": [{"properties": {"a": {"type": "string"}}}, {"required": ["b"]}]}
+    assert broken(judged(Server(with_tool(inputSchema=schema)), LIST)) == {}

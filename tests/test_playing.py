@@ -104,6 +104,43 @@ def test_the_keys_of_a_list_are_kept_as_they_came_and_sorted(tmp_path: Path) -> 
     assert CASE in played.ledger.tested
 
 
+LIKE = """\
+    steps:
+      - request: tools/call
+        params: {name: plain}
+        save: {plain: response}
+      - request: tools/call
+        params: {name: other}
+        like: plain
+        expect:
+          - judge:
+              - {response: {result: {ok: true}}, held: true}
+              - {response: {error: {code: 1}}, broken: it has failed}
+"""
+SERVED: Json = {"result": {"ok": True}}
+REFUSED: Json = {"error": {"code": 1}}
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked", "broken"),
+    [
+        ([SERVED, SERVED], ["plain", "other"], False),
+        ([REFUSED, REFUSED], ["plain", "other"], True),  # what is refused anyway is for the rows to tell
+        ([SERVED, REFUSED, REFUSED, SERVED], ["plain", "other", "other", "plain"], True),
+        ([SERVED, REFUSED, REFUSED, REFUSED], ["plain", "other", "other", "plain"], False),
+        ([SERVED, REFUSED, SERVED], ["plain", "other", "other"], False),
+    ],
+)
+def test_what_is_refused_though_it_is_like_what_was_served_is_asked_for_once_more(
+    answers: list[Json], asked: list[str], broken: bool, tmp_path: Path
+) -> None:
+    left = list(answers)
+    played = Played(tmp_path, LIKE, answer=lambda _: left.pop(0))
+    assert called(played) == asked
+    assert bool(played.ledger.findings) is broken
+    assert (CASE in played.ledger.tested) is (broken or answers == [SERVED, SERVED])
+
+
 WAITS_FOR = """\
     steps:
       - request: subscriptions/listen
