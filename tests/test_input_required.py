@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from pathlib import Path
+
+from test_wrongly_blamed import against
 
 SINGLE_USE = Path(__file__).resolve().parent / "servers" / "single_use.py"
 
 
 def test_a_server_whose_states_are_good_for_one_retry_breaks_no_rule(tmp_path: Path) -> None:
-    file = tmp_path / "report.json"
-    command = [sys.executable, "-m", "conformance", "--server", f"{sys.executable} {SINGLE_USE}", "--json", str(file)]
-    command += ["--fuzz", "0", "--revision", "2026-07-28", "--call-tools", "all", "--only", "input-required"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    (run,) = json.loads(file.read_text())["runs"]
-    verdicts = {each["requirement"]: each["verdict"] for each in run["verdicts"]}
-    assert [name for name, verdict in verdicts.items() if verdict == "failed"] == [], done.stdout
+    words = ("--fuzz", "0", "--revision", "2026-07-28", "--call-tools", "all", "--only", "input-required")
+    said = against(tmp_path, f"{sys.executable} {SINGLE_USE}", *words)
+    assert said.severities == {}, said.printed
     for rule in ("retry-self-contained", "unexpected-responses-ignored", "missing-responses-asked-again"):
-        assert verdicts[f"input-required/{rule}"] == "passed"
+        assert said.verdict(f"input-required/{rule}") == "passed"

@@ -59,7 +59,7 @@ class _Player:
         self.values = Values()
         self.proofs: dict[str, tuple[Frame, ...]] = {}
         """Name → the frames that a saved value comes from."""
-        self.asked: dict[str, Step] = {}
+        self.asked: dict[str, tuple[Step, Call]] = {}
         """Name → the request whose response was saved under it."""
 
     @property
@@ -115,8 +115,8 @@ class _Player:
 
         Some servers serve a thing once, every second time, or so often in a second.
         """
-        other = self.asked.get(step.like)
-        if other is None or not call.answers or succeeded(call) or not _served(self.values[step.like]):
+        other, served = self.asked.get(step.like, (step, call))
+        if not call.answers or succeeded(call) or not succeeded(served):
             return ""
         again = step if step.id is ABSENT else replace(step, id=f"{call.id} again")  # no id is used twice
         if succeeded(self._say(again).calls[0]):
@@ -361,15 +361,10 @@ class _Player:
             if value is ABSENT and path not in whole:
                 missing = f"the answer to {self._filled(step.method)} has no {path}"
             self.values[name] = value
-            self.asked |= {name: step} if path == "response" and step.kind == "request" else {}
+            if path == "response" and step.kind == "request" and call is not None:
+                self.asked[name] = (step, call)
             self.proofs[name] = said.proof or (call.proof if call is not None else ())
         return missing
-
-
-def _served(response: Json) -> bool:
-    """Whether that is a result which does not say that a tool failed."""
-    result = members(response).get("result")
-    return isinstance(result, dict) and result.get("isError") is not True
 
 
 def _is_text(data: bytes) -> bool:

@@ -104,7 +104,8 @@ def left_behind(command_lines: tuple[str, ...]) -> str:
     """
     shown = Counter(_shortened(line) for line in command_lines).most_common(NAMED)
     named = [f"{line} ({times} times)" if times > 1 else line for line, times in shown]
-    number, more = len(command_lines), len(command_lines) - sum(times for _, times in shown)
+    number = len(command_lines)
+    more = number - sum(times for _, times in shown)
     rest = f" and {more} more" if more else ""
     return f"{number} {'process' if number == 1 else 'processes'}: {', '.join(named)}{rest}" if number else ""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 
 from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.calls import without_meta
 from conformance.checks.probes.input_required import (
     FEW,
     asked_anew,
@@ -14,7 +15,6 @@ from conformance.checks.probes.input_required import (
     can_be_retried,
     full_retry,
     retried,
-    without_meta,
 )
 from conformance.model import Json
 from conformance.session.session import Call
@@ -48,7 +48,7 @@ def beside_tools(bench: Bench) -> Iterator[Observation]:
     for first in asking:
         if not bare.alive:
             return
-        call = bare.request(first.method, without_meta(first))
+        call = bare.request(first.method, without_meta(first.params))
         yield Observation({"client": "without capabilities", "name": _name(first)}, call, (*first.proof, *call.proof))
 
 

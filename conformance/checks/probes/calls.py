@@ -79,6 +79,11 @@ def avoided_tool(session: Session, params: Json) -> str:
     return f"tool {name!r} takes long" if name in session.slow_tools else avoided(session, {"name": name})
 
 
+def without_meta(params: Json) -> dict[str, Json]:
+    """The params as they were given, without what the era has added."""
+    return {name: value for name, value in params.items() if name != "_meta"}
+
+
 def soon(session: Session) -> float:
     """Seconds after which a tool counts as slow."""
     return _patience(session.limits.slow, session.limits.answer)

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.calls import call_each
+from conformance.checks.probes.calls import call_each, without_meta
 from conformance.checks.probes.outcome import succeeded
 from conformance.model import Json
 from conformance.session.session import Call, Session
@@ -63,7 +63,7 @@ def retry(bench: Bench) -> Iterator[Observation]:
         yield Observation({"responses": "all"}, done, (*first.proof, *done.proof))
         if not done.answers or done.error is not None:
             continue  # there is nothing to compare with
-        anew = session.request("tools/call", without_meta(first))
+        anew = session.request("tools/call", without_meta(first.params))
         yield Observation({"responses": "not a retry"}, anew, (*first.proof, *anew.proof))
         if (other := asked_anew(session, first)) is not None:
             call = session.request("tools/call", retried(other, {**responses_to(session, other), **EXTRA}))
@@ -77,13 +77,8 @@ def asked_anew(session: Session, first: Call) -> Call | None:
     """The same request once more, since a state may be good for one retry; None if that does not ask."""
     if not has_state(first):
         return first
-    call = session.request(first.method, without_meta(first))
+    call = session.request(first.method, without_meta(first.params))
     return call if asks(call) and can_be_retried(call) else None
-
-
-def without_meta(call: Call) -> Json:
-    """Its params as they were given."""
-    return {name: value for name, value in call.params.items() if name != "_meta"}
 
 
 def full_retry(session: Session, first: Call) -> Call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.calls import callable_tools
+from conformance.checks.probes.calls import callable_tools, without_meta
 from conformance.checks.probes.observed import SeenCall, seen
 from conformance.model import Frame, Json
 from conformance.session.eras.stateless import META
@@ -86,8 +86,7 @@ def beside_subscription(bench: Bench) -> Iterator[Observation]:
     actual = f"{len(elsewhere)} of {len(told)} messages on another stream, {len(late)} after the response"
     yield Observation({"tool": talker.params["name"], **facts}, call, frames, actual)
     start = session.position
-    params = {name: value for name, value in talker.params.items() if name != "_meta"}
-    call = session.request("tools/call", params)
+    call = session.request("tools/call", without_meta(talker.params))
     session.hear_out()
     told = [frame for frame in session.since(start) if _is_log(frame)]
     frames = (call.sent, *told[:5], *call.answers)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from conformance.checks.invariants.subscriptions import ACKNOWLEDGED, LISTEN
 from conformance.checks.invariants.tasks_extension import is_task
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.calls import call_each, call_quickly, late
+from conformance.checks.probes.calls import call_each, call_quickly, late, without_meta
 from conformance.checks.probes.outcome import succeeded
 from conformance.model import Frame, Json, members
 from conformance.session.client_tasks import TERMINAL
@@ -43,7 +43,7 @@ class Followed:
     @property
     def params(self) -> dict[str, Json]:
         """Those of the call, without `_meta`."""
-        return {name: value for name, value in self.created.params.items() if name != "_meta"}
+        return without_meta(self.created.params)
 
     @property
     def seen(self) -> dict[str, Json]:

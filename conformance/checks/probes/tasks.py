@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from conformance.catalogue.patterns import shorten
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.calls import call_quickly, cancel
+from conformance.checks.probes.calls import call_quickly, cancel, without_meta
 from conformance.checks.probes.outcome import code_of, shown
 from conformance.model import Frame, Json, members
 from conformance.session.client_tasks import RELATED, TERMINAL
@@ -295,7 +295,7 @@ def _promptness(bench: Bench, run: TaskRun, plain: Call, params: Json) -> Iterat
     if run.seconds < NEARLY * took or not (isinstance(first, dict) and first.get("status") in TERMINAL):
         yield Observation({**seen, "created-at-the-end": False}, frames=run.created.proof)
         return
-    second = begin(bench, run.tool, {name: value for name, value in params.items() if name != "_meta"})
+    second = begin(bench, run.tool, without_meta(params))
     if second is None:
         return
     look(bench, second)
