@@ -24,7 +24,7 @@ MAKE_SOME = """\
 import os, sys, time
 kind = sys.argv[1]
 if kind == "memory":
-    block = bytearray(300_000_000)
+    block = bytearray(500_000_000)
     block[::4096] = bytes([1]) * len(block[::4096])
 elif kind == "disk":
     open("big", "wb").write(os.urandom(1_000_000) * 60)
@@ -180,11 +180,11 @@ def test_a_server_that_uses_too_much_is_ended_and_the_report_says_why(tmp_path: 
     kinds = ("memory", "disk", "processes", "shared", "time")
     for kind in kinds:
         lists.listed({"name": kind, "server": [sys.executable, str(tmp_path / "much.py"), kind]})
-    limits = ("--memory", "250MB", "--disk", "50MB", "--processes", "30", "--time", "8")
+    limits = ("--memory", "400MB", "--disk", "50MB", "--processes", "30", "--time", "8")
     done = conform(*lists.words("--workers", "2", *limits))
     assert done.returncode == 3, done.stdout + done.stderr
     told = {name: lists.row(name)["reason"] for name in kinds}
-    assert "its processes used more than 250 MB of memory" in told["memory"]
+    assert "its processes used more than 400 MB of memory" in told["memory"]
     assert "it wrote more than 50 MB to disk" in told["disk"]
     assert "it had more than 30 processes" in told["processes"]
     assert told["time"] == told["shared"] != ""  # what processes have in common counts once

@@ -18,6 +18,9 @@ MEGABYTE = 1024 * 1024
 SELDOM = 10
 """Looks at the processes for each look at the disk, which takes longer."""
 
+TIMES = 3
+"""Memory is read again as often while processes come and go."""
+
 
 TIME, MEMORY, DISK, PROCESSES = "time", "memory", "disk", "processes"
 """What is limited, as results name it."""
@@ -57,11 +60,11 @@ class Watch:
 
     def exceeded(self) -> str:
         """Which limit is exceeded now, as what was done; "" if none is."""
-        processes = [self.pid, *(process.pid for process in below(self.pid) if not process.ended)]
+        processes = self._processes()
         self.used.processes = max(self.used.processes, len(processes))
         memory = sum(map(_resident, processes))
         if memory > self.limits.memory:
-            memory = sum(map(_own, processes))
+            memory = self._in_common_once(processes)
         self.used.memory = max(self.used.memory, memory)
         if self._looks % SELDOM == 0:
             self.used.disk = max(self.used.disk, size_of(self.folder))
@@ -79,6 +82,22 @@ class Watch:
             self.limit = DISK
             return f"it wrote more than {megabytes(self.limits.disk)} to disk"
         return ""
+
+    def _processes(self) -> list[int]:
+        return [self.pid, *(process.pid for process in below(self.pid) if not process.ended)]
+
+    def _in_common_once(self, processes: list[int]) -> int:
+        """Bytes of all processes; what they have in common counts once.
+
+        A share is smaller after each fork, so shares that were read while processes came or went do not add up.
+        """
+        least = sum(map(_own, processes))
+        for _ in range(TIMES):
+            before, processes = processes, self._processes()
+            if processes == before or least <= self.limits.memory:
+                break
+            least = min(least, sum(map(_own, processes)))
+        return least
 
 
 def megabytes(size: int) -> str:
