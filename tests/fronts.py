@@ -27,7 +27,7 @@ Start = Callable[..., object]
 def conform(
     *arguments: object,
     cwd: Path | None = None,
-    timeout: float = 120,
+    timeout: float = 300,
     env: Mapping[str, str] | None = None,
     given: str | None = None,
 ) -> subprocess.CompletedProcess[str]:

@@ -29,6 +29,7 @@ ROW_OF = {
     "progress-total-null": "null-for-absent",
     "samples-null-options": "null-for-absent",
     "structured-content-missing": "structured-content-forgotten",
+    "structured-content-missing-in-task": "structured-content-forgotten",
     "output-schema-array": "structured-content-forgotten",
     "version-copied": "version-copied",
     "stays-after-input": "end-of-input-ignored",

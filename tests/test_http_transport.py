@@ -15,7 +15,7 @@ from conformance.target.listening import RunningServer, free_port
 from conformance.target.process import StartError
 from conformance.transports import Arrival, Ended, Ending, replaced
 from conformance.transports.event_stream import MAX_DATA, EventStream
-from conformance.transports.http import MAX_IN_FLIGHT, HttpTransport
+from conformance.transports.http import AT_ONCE, MAX_IN_FLIGHT, HttpTransport
 
 PATIENCE = 120.0
 LIMITS = Limits(quiet=0.2)
@@ -397,6 +397,25 @@ def test_a_connection_that_the_server_closed_while_it_was_idle_is_replaced(conne
         transport.send(b"%d" % number)
         assert exchange(transport) == [("head", b""), ("body", b"1")]
     assert {request.partition(b"\r\n\r\n")[2] for request in heard} == {b"1", b"2", b"3", b"4", b"5"}
+
+
+def test_what_a_server_has_read_and_breaks_off_later_is_not_sent_again(connect: Connect) -> None:
+    heard: list[bytes] = []
+
+    def answer(to: socket.socket, request: bytes) -> None:
+        heard.append(request)
+        if request.endswith(b"good"):
+            to.sendall(json(b"1"))
+        else:
+            threading.Event().wait(4 * AT_ONCE)
+            to.shutdown(socket.SHUT_RDWR)
+
+    transport = connect(answer)
+    transport.send(b"good")
+    exchange(transport)
+    transport.send(b"bad")
+    assert "broke off" in end(transport).reason
+    assert [request.partition(b"\r\n\r\n")[2] for request in heard] == [b"good", b"bad"]
 
 
 def test_a_server_that_breaks_off_each_exchange_is_asked_once_more_at_most(connect: Connect) -> None:

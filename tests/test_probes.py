@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from conformance.checks import probes
+from conformance.checks.invariants.structured import Undecidable, breach
 from conformance.checks.probes.jsonrpc import NON_ASCII, garbled
-from conformance.checks.probes.structured import Undecidable, breach
 from conformance.model import Json
 from conformance.survey.picks import catch_all
 from conformance.survey.survey import CallPolicy, Survey

@@ -12,6 +12,7 @@ from functools import partial
 
 from conformance.catalogue.cases import Case
 from conformance.checks.invariants import Invariant
+from conformance.checks.invariants.structured import output_schemas
 from conformance.checks.invariants.wire import SuiteError
 from conformance.checks.ledger import Ledger, Mark
 from conformance.checks.probes import Bench, Probe
@@ -109,7 +110,7 @@ class Workshop:
             stage.ledger.unlearn(known, said)
             state.lost.append(stage.lost)
             survey = self._survey_again(state) or survey
-        stage.session.header_arguments = survey.header_arguments
+        _tell_of_tools(stage.session, survey)
         if self.rules:
             target = self.connections.target
             given = bool(target.env or target.headers)
@@ -316,6 +317,8 @@ class _Unit:
         return stage
 
     def _bench(self, stage: Stage, others: list[Stage]) -> Bench:
+        survey = self.state.survey or Survey({}, self.state.policy)
+
         def connect(
             *, revision: str | None = None, client: Json = None, open: bool = True, shared: bool = False
         ) -> Session:
@@ -329,12 +332,12 @@ class _Unit:
                 others.remove(ended)
             others.append(other)
             other.session.case = self.ledger.case
+            _tell_of_tools(other.session, survey)
             if open:
                 other.session.open()
             return other.session
 
-        survey = self.state.survey or Survey({}, self.state.policy)
-        stage.session.header_arguments = survey.header_arguments
+        _tell_of_tools(stage.session, survey)
         state = self.state
         bench = Bench(stage.session, survey, self.ledger, connect, state.spoken, state.startup, fuzzing=state.fuzzing)
         bench.target = self.workshop.connections.target_at(stage.session.transport.url)
@@ -355,6 +358,12 @@ class _Unit:
         for requirement in case.requirements:
             self.ledger.break_ours(requirement, f"{case.id}: {why}")
         self.close()
+
+
+def _tell_of_tools(session: Session, survey: Survey) -> None:
+    """What a session must know of the tools that are called in it."""
+    session.header_arguments = survey.header_arguments
+    session.output_schemas = output_schemas(list(survey.tools))
 
 
 def _marks(ledger: Ledger) -> tuple[int, int, int, int]:

@@ -69,7 +69,8 @@ def _count(call: Call, given: Arguments) -> Message:
     for step in range(1, steps + 1):
         call.progress(step, steps, f"step {step} of {steps}")
         call.pause(0.005)
-    return answer(f"Counted to {steps}.")
+    counted = {"steps": steps}
+    return {"content": [text(f"Counted to {steps}."), text(json.dumps(counted))], "structuredContent": counted}
 
 
 def _count_later(call: Call, given: Arguments) -> Message:
@@ -176,6 +177,7 @@ _MEASURE = arguments(
     scale={"type": "number", "minimum": 1, "default": 1},
 )
 _SUM: Message = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
+_STEPS: Message = {"type": "object", "properties": {"steps": {"type": "integer"}}, "required": ["steps"]}
 _SETTINGS: Message = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
 
 TOOLS = (
@@ -216,6 +218,7 @@ TOOLS = (
         "Count, reporting progress",
         _count,
         input=arguments(steps={"type": "integer", "minimum": 1, "maximum": 100, "default": 3}),
+        output=_STEPS,
         waits=True,
     ).as_task("optional"),
     Tool(
@@ -226,7 +229,7 @@ TOOLS = (
         waits=True,
     ).as_task("optional"),
     Tool("log_levels", "Log a message at every level", _log).as_task("optional"),
-    Tool("count_later", "Count as a task", _count_later, waits=True).as_task("required"),
+    Tool("count_later", "Count as a task", _count_later, output=_STEPS, waits=True).as_task("required"),
     Tool(
         "lookup_region",
         "Look something up in a region that HTTP headers repeat",

@@ -58,14 +58,14 @@ class Session:
         self.opening: Json = {}
         self.http_headers: dict[str, str] = {}
         self.header_arguments: dict[str, dict[tuple[str, ...], str]] = {}
+        self.output_schemas: dict[str, Json] = {}
         self.slow_tools: set[str] = set()
         self.hears_unasked: bool | None = None
         self._heard = self._silent = self.opened = self.spent = self.deaf = self.anonymous = False
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began, self._next_id = time.monotonic(), 0
-        self._delays = Delays(transport)
-        self._awaited: set[int] = set()
+        self._delays, self._awaited = Delays(transport), set[int]()
 
     @property
     def case(self) -> str:

@@ -35,6 +35,9 @@ MAX_IN_FLIGHT = 32
 MAX_REPLACED = 100
 """Ids of a session that are known to be its own though a later answer gave another one."""
 
+AT_ONCE = 0.05
+"""Seconds in which a connection that had ended before something was written to it shows that."""
+
 SESSION = "mcp-session-id"
 
 
@@ -42,8 +45,9 @@ SESSION = "mcp-session-id"
 class Job:
     """One exchange: what is sent, whether a connection was opened for it, whether an answer has begun.
 
-    `speaks` is the socket on which the answer comes; `dropped` means that we have broken it off. `whole` means that
-    `data` is the request with its head; `apart` that what answers it is no message.
+    `written` is when it was sent, in seconds of the monotonic clock. `speaks` is the socket on which the answer comes;
+    `dropped` means that we have broken it off. `whole` means that `data` is the request with its head; `apart` that
+    what answers it is no message.
     """
 
     number: int
@@ -56,18 +60,21 @@ class Job:
     answered: bool = False
     speaks: socket.socket | None = None
     dropped: bool = False
+    written: float = 0.0
 
     def stale(self, error: Exception) -> bool:
         """Whether only a connection of earlier exchanges has ended, as servers close those that are idle.
 
-        It is sent again then, as browsers do (RFC 9112, 9.3.1, lets a client that knows that it may).
+        It is sent again then, as browsers do (RFC 9112, 9.3.1, lets a client that knows that it may). What ends later
+        than such a connection shows that it has ended was read by the server, which may have begun with it.
         """
         import httpx2
 
         broken = isinstance(error, (httpx2.ReadError, httpx2.WriteError)) or (
             isinstance(error, httpx2.RemoteProtocolError) and "without sending a response" in str(error)
         )
-        return broken and not (self.connected or self.answered or self.dropped)
+        at_once = not self.written or time.monotonic() - self.written < AT_ONCE
+        return broken and at_once and not (self.connected or self.answered or self.dropped)
 
 
 class Over(NamedTuple):
@@ -221,7 +228,7 @@ class HttpTransport(AtUrl):
         """Speak until an answer has come; a connection that was kept too long is no reason to give up."""
         first: Exception | None = None
         while True:
-            job.connected = False
+            job.connected, job.written = False, 0.0
             try:
                 return self._converse(job)
             except Exception as error:
@@ -385,6 +392,8 @@ class HttpTransport(AtUrl):
 
     def _trace(self, job: Job, event: str, info: Mapping[str, Any]) -> None:
         """Keeps the sockets that the client opens, so that closing can wake whoever reads from them."""
+        if event.endswith(".send_request_body.complete"):
+            job.written = time.monotonic()
         if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             return
         job.connected = True

@@ -9,8 +9,8 @@ from typing import ClassVar
 from conformance.checks.fuzz.choices import Choices
 from conformance.checks.fuzz.example import DIED, SWALLOWED, Breach, Example, Reply
 from conformance.checks.fuzz.schema_values import Break, Maker, Part, Schema, Unmakeable, broken
+from conformance.checks.invariants.structured import CONFORMS, Undecidable, misfit_of
 from conformance.checks.probes import Bench
-from conformance.checks.probes.structured import Undecidable, misfit_of
 from conformance.codes import INTERNAL_ERROR
 from conformance.model import Json, Severity
 from conformance.session.messages import encode
@@ -21,7 +21,6 @@ from conformance.validation.pointers import pointed
 VALIDATED = "tools/inputs-validated"
 EXECUTION = "tools/execution-error-as-result"
 ONCE = "jsonrpc/every-request-answered-once"
-CONFORMS = "tools/structured-content-conforms"
 ID = "@id"
 
 MOST_TOOLS = 40
@@ -234,7 +233,7 @@ class ToolArguments:
         if not self._session.revision.structured_results or tool.listed.get("outputSchema") is None:
             return EXECUTION
         try:
-            wrong = misfit_of(tool.listed, reply.call, self._session.revision.date)
+            wrong = misfit_of(tool.listed["outputSchema"], result, self._session.revision.date)
         except Undecidable:
             return EXECUTION
         if not wrong:

@@ -38,6 +38,7 @@ TABLE = (
     "published.Published",
     "annotations.Annotations",
     "content.Content",
+    "structured.Structured",
     "meta.Meta",
     "caching.Caching",
     "completion.Completion",

@@ -157,6 +157,7 @@ TABLE = {
     "transport-http.resumption": "broken_streams.resumption",
     "transport-http.session-ids": "session_ids.session_ids",
     "transport-http.sessions": "transport_http.sessions",
+    "transport-http.versions": "transport_http.versions",
     "transport-http.silence": "broken_streams.silence",
     "transport-http.stream-end": "transport_http.stream_end",
     "transport-sse.origins": "origins.origins_apart",

@@ -79,7 +79,6 @@ def kept_apart(bench: Bench) -> Iterator[Observation]:
 
 def _client(bench: Bench) -> Client:
     session = bench.connect(shared=True)
-    session.header_arguments = bench.survey.header_arguments
     if not bench.survey.declares("logging"):
         return Client(session, {})
     if session.revision.era == "stateless":

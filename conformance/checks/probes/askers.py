@@ -173,7 +173,6 @@ class AskedClient:
         """An open session. Raises NotSpoken, StartError."""
         if self._session is None or not self._session.alive:
             session = self._bench.connect(client=self._capabilities, open=False)
-            session.header_arguments = self._bench.survey.header_arguments
             session.answers.instead.update(self._opening)
             session.open()
             if session.revision.era == "handshake":

@@ -8,13 +8,20 @@ from functools import partial
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.observed import SeenCall, slow_call
+from conformance.checks.probes.transport_http import SESSION
 from conformance.model import Frame, Json
-from conformance.session.session import Call, How
+from conformance.session.session import Call, How, Session
 
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"
 REASON = "mcp-conform no longer needs it"
 
+NUMBERS, TEXTS, SESSIONS = "another one", "another one with a text as its id", "one of another session with the same id"
+"""What is not cancelled, beside what is."""
+QUICK = 1.0
+"""Seconds that a tool may take of which two calls more are made."""
+LONG = 80 * "x"
+"""In tokens: longer than a UUID, or what else a server may have in mind."""
 CONTROLS = 2
 """How often two calls at once must both be answered, so that the cancellation of one is to blame."""
 TRIES = 3
@@ -28,10 +35,12 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
     where the id of the request is a string. Before that, whether another call that is under way meanwhile goes on.
     """
     slow = slow_call(bench)
-    yield _another(bench, slow)
+    yield from _others(bench, slow)
     # Whether the tool, left alone, still reports progress after half its time.
     half = slow.call.sent.at + slow.seconds / 2
     talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], half) is not None
+    if talks and slow.seconds <= QUICK:
+        _progress_at_once(bench, slow)
     for kind in ("a number", "a string"):
         seen = list(_cancelled(bench, slow, {"tool": slow.params["name"], "talks": talks, "id": kind}))
         yield from seen
@@ -39,33 +48,72 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
             return
 
 
-def _another(bench: Bench, slow: SeenCall) -> Observation:
+def _others(bench: Bench, slow: SeenCall) -> Iterator[Observation]:
     """Of two calls at once one is cancelled: whether the other one is answered, as both are if none is cancelled."""
-    other, _, proof = _pair(bench, slow, cancelled=True)
-    lost = not other.answers and all(_both_answered(bench, slow) for _ in range(CONTROLS))
-    return Observation({"tool": slow.params["name"], "another-lost": lost}, other, proof)
+    session = bench.session
+    apart = session.revision.era == "handshake" and SESSION in session.http_headers
+    for kind in (NUMBERS, TEXTS, *([SESSIONS] if apart else [])):
+        _, other, proof = _pair(bench, slow, kind, cancelled=True)
+        lost = not other.answers and all(_both_answered(bench, slow, kind) for _ in range(CONTROLS))
+        yield Observation({"tool": slow.params["name"], "another-lost": lost, "another": kind}, other, proof)
+        if lost:
+            return
 
 
-def _both_answered(bench: Bench, slow: SeenCall) -> bool:
+def _both_answered(bench: Bench, slow: SeenCall, kind: str) -> bool:
     """Whether both of two calls at once are answered if none is cancelled."""
-    first, second, _ = _pair(bench, slow, cancelled=False)
+    first, second, _ = _pair(bench, slow, kind, cancelled=False)
     return bool(first.answers and second.answers)
 
 
-def _pair(bench: Bench, slow: SeenCall, cancelled: bool) -> tuple[Call, Call, tuple[Frame, ...]]:
-    """Two calls at once, after the time they may take; the second one is cancelled or not. What was sent."""
+def _pair(bench: Bench, slow: SeenCall, kind: str, cancelled: bool) -> tuple[Call, Call, tuple[Frame, ...]]:
+    """Two calls at once, after the time they may take; the first one is cancelled or not. What was sent.
+
+    The one that is to be answered comes last, so that it still goes on when the cancellation arrives.
+    """
     session = bench.session
-    first, second = (session.send("tools/call", slow.params) for _ in range(2))
+    beside = bench.connect(shared=True) if kind == SESSIONS else session
+    doomed, other = _ids(session, kind)
+    first = session.send("tools/call", slow.params, **doomed)
+    second = beside.send("tools/call", slow.params, **other)
     first.excused = second.excused = True
-    _let_begin(bench, second, slow.seconds)
+    _let_begin(bench, first, slow.seconds)
     proof: tuple[Frame, ...] = (first.sent, second.sent)
     if cancelled:
-        proof = (*proof, session.notify(CANCELLED, {"requestId": second.id, "reason": REASON}))
+        proof = (*proof, session.notify(CANCELLED, {"requestId": first.id, "reason": REASON}))
     patience = max(session.limits.answer, 4 * slow.seconds)
-    session.listen(patience, until=lambda: bool(first.answers and (cancelled or second.answers)))
-    for call in (first, second):
-        session.give_up(call)
+    beside.wait(second, timeout=patience)
+    if not cancelled:
+        session.wait(first, timeout=patience)
+    session.give_up(first)
+    beside.give_up(second)
     return first, second, proof
+
+
+def _progress_at_once(bench: Bench, slow: SeenCall) -> None:
+    """Progress of two calls at once, for the invariants: tokens of which a careless server keeps too little."""
+    session = bench.session
+    calls: list[Call] = []
+    for name in ("one", "two"):
+        token = f"mcp-conform-{LONG}-hé世😀-{name}-{session.position}"
+        calls.append(session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}}))
+        # The first one is ahead, so that the progress of one cannot pass for that of the other.
+        session.listen(slow.seconds / 2, until=partial(_tells_twice, bench, calls[0], token))
+    session.wait(*calls)
+
+
+def _tells_twice(bench: Bench, call: Call, token: Json) -> bool:
+    first = _progress_after(bench, call, token, call.sent.at)
+    return first is not None and _progress_after(bench, call, token, first.at) is not None
+
+
+def _ids(session: Session, kind: str) -> tuple[How, How]:
+    """The ids of two calls; those of two sessions are the same."""
+    if kind == NUMBERS:
+        return How(), How()
+    names = ("same", "same") if kind == SESSIONS else ("one", "two")
+    one, two = (f"mcp-conform-{name}-{session.position}" for name in names)
+    return How(id=one), How(id=two)
 
 
 def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator[Observation]:

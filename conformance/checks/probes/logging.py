@@ -69,7 +69,6 @@ def beside_subscription(bench: Bench) -> Iterator[Observation]:
     session, kinds = bench.session, []
     if not session.transport.single_stream:
         session = bench.connect(shared=True)
-        session.header_arguments = bench.survey.header_arguments
         kinds = [kind for kind in ("tools", "prompts", "resources") if bench.survey.declares(f"{kind}.listChanged")]
     if kinds:
         wanted = {"notifications": {f"{kind}ListChanged": True for kind in kinds}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.transport_http import told
+from conformance.checks.probes.transport_http import SESSION, told
 from conformance.model import Frame, Json
 from conformance.session.exchanges import STREAM, exchange, head_of, is_stream
 from conformance.session.messages import Call
@@ -42,6 +42,7 @@ def origins(bench: Bench) -> Iterator[Observation]:
         yield _observed({**facts, "origin": origin, "way": name, "refused": _refused(call)}, call)
     if session.revision.era == "handshake":
         yield from _stream(session, facts)
+        yield from _ending(bench, facts)
 
 
 def origins_apart(bench: Bench) -> Iterator[Observation]:
@@ -71,6 +72,23 @@ def _stream(session: Session, facts: Mapping[str, Json], way: str = "GET") -> It
         refused = not (is_stream(head) and (head.status or 0) < 300)
         values = {**facts, "way": way, "status": head.status, "refused": refused}
         yield Observation(values, None, (sent, head), told(head))
+
+
+def _ending(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:
+    """Whether a page of that origin can end a session, one of its own."""
+    session = bench.connect(shared=True)
+    if SESSION not in session.http_headers:
+        return
+    sent = exchange(session, "delete", {**session.http_headers, "Origin": str(facts["origin"])})
+    head = head_of(session, sent, session.limits.answer)
+    status = head.status or 0 if head is not None else 0
+    if head is None or status in (401, 429) or status >= 500:
+        return
+    if status < 300:
+        session.http_headers.pop(SESSION)
+    yield Observation(
+        {**facts, "way": "DELETE", "status": status, "refused": status >= 300}, None, (sent, head), told(head)
+    )
 
 
 def _ask(session: Session, headers: Mapping[str, str]) -> Call:

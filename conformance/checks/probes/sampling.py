@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from conformance.checks.invariants.structured import Undecidable, breach
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import AskedClient, Asker, find_askers, fixed, proof, refusal, survived
-from conformance.checks.probes.structured import Undecidable, breach
 from conformance.model import Json, elements, members
 from conformance.session.answers import Response
 from conformance.survey.arguments import Unfillable, smallest_arguments

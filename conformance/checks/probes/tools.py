@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.checks.invariants.structured import Undecidable, misfit_of
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, call_quickly
 from conformance.checks.probes.listed import unknown
 from conformance.checks.probes.lists import compare
 from conformance.checks.probes.outcome import complete, succeeded
-from conformance.checks.probes.structured import Undecidable, misfit_of, text_beside
+from conformance.checks.probes.structured import text_beside
 from conformance.model import Json
 from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
@@ -40,10 +41,11 @@ def results(bench: Bench) -> Iterator[Observation]:
 
 def _structure(bench: Bench, tool: Json, call: Call) -> dict[str, Json]:
     """What the tool's outputSchema has to say of the result."""
-    if tool.get("outputSchema") is None:
+    schema = tool.get("outputSchema")
+    if schema is None:
         return {}
     try:
-        return {"schema": tool["outputSchema"], "misfit": misfit_of(tool, call, bench.session.revision.date)}
+        return {"schema": schema, "misfit": misfit_of(schema, call.result, bench.session.revision.date)}
     except Undecidable as reason:
         return {"undecidable": str(reason)}
 

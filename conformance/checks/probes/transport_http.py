@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from conformance.checks.probes import Bench, Observation
@@ -13,6 +13,8 @@ from conformance.session.messages import Call, NotSpoken
 from conformance.session.session import Session
 
 SESSION = "Mcp-Session-Id"
+VERSION = "MCP-Protocol-Version"
+NO_VERSION = "not-a-version"
 OLDER = "2025-11-25"
 
 
@@ -26,7 +28,7 @@ def methods(bench: Bench) -> Iterator[Observation]:
     for verb in ("get", "delete") if stateless else ("get",):
         headers = {**session.http_headers, "Accept": STREAM}
         if stateless:
-            headers["MCP-Protocol-Version"] = session.revision.date
+            headers[VERSION] = session.revision.date
         sent = exchange(session, verb, headers)
         head = head_of(session, sent, session.limits.answer)
         session.transport.break_off(sent.exchange or 0)
@@ -94,6 +96,40 @@ def sessions(bench: Bench) -> Iterator[Observation]:
     # In the other session a 404 would be the end of it.
     call = session.send("ping", illegal=True, headers={SESSION: identifier})
     yield _asked(session, call, facts)
+    if head is not None and head.status in (200, 204) and call.head is not None and call.head.status == 404:
+        yield from _otherwise(session, {SESSION: identifier}, "ended session")
+
+
+def versions(bench: Bench) -> Iterator[Observation]:
+    """A notification and a GET with a version that is none, if a request with it is refused.
+
+    It speaks HTTP other than POST, and looks at the head alone.
+    """
+    session = bench.connect(shared=True)  # a GET of its own, since some servers have one stream for each session
+    call = session.send("ping", illegal=True, headers={VERSION: NO_VERSION})
+    session.wait(call)
+    session.give_up(call)
+    if call.head is not None and call.head.status == 400:
+        yield from _otherwise(session, {VERSION: NO_VERSION}, "version")
+
+
+def _otherwise(session: Session, headers: Mapping[str, str], about: str) -> Iterator[Observation]:
+    """What is to be refused in a request, in a notification and in a GET."""
+    unknown = {"requestId": "mcp-conform-unknown", "reason": "nothing is under way"}
+    sent = session.notify("notifications/cancelled", unknown, illegal=True, headers=headers)
+    head = head_of(session, sent, session.limits.answer)
+    facts: dict[str, Json] = {"about": f"{about}, otherwise", "way": "notification"}
+    if head is not None:
+        taken = 200 <= (head.status or 0) < 300
+        yield Observation({**facts, "status": head.status, "taken": taken}, None, (sent, head), told(head))
+    sent = exchange(session, "get", {**session.http_headers, **headers, "Accept": STREAM}, "other")
+    head = head_of(session, sent, session.limits.answer)
+    session.transport.break_off(sent.exchange or 0)
+    if head is not None:
+        taken = is_stream(head) and 200 <= (head.status or 0) < 300
+        yield Observation(
+            {**facts, "way": "GET", "status": head.status, "taken": taken}, None, (sent, head), told(head)
+        )
 
 
 def _asked(session: Session, call: Call, facts: dict[str, Json]) -> Observation:

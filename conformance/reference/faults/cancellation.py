@@ -41,6 +41,20 @@ def _answered_all_the_same(call: Call, proceed: Proceed) -> Message | None:
         raise
 
 
+def _end_texts(call: Call) -> None:
+    for each in list(call.peer.running.values()):
+        if each is call or (isinstance(each.id, str) and isinstance(call.id, str)):
+            each.cancelled.set()
+
+
+def _end_same(call: Call) -> None:
+    """End what has the same id in whatever session."""
+    for peer in list(call.server.peers):
+        each = peer.running.get(call.id)
+        if each is not None:
+            each.cancelled.set()
+
+
 def _end_all(call: Call) -> None:
     for each in list(call.peer.running.values()):
         each.cancelled.set()
@@ -179,6 +193,21 @@ FAULTS = (
         "the cancellation of one request ends all that are under way",
         setting("cancel", _end_all),
         until=HANDSHAKE[-1],
+    ),
+    Fault(
+        "cancellation-ends-all-with-text-ids",
+        "jsonrpc/every-request-answered-once",
+        "the cancellation of a request whose id is a string ends all such",
+        setting("cancel", _end_texts),
+        until=HANDSHAKE[-1],
+    ),
+    Fault(
+        "cancellation-ends-those-of-others",
+        "jsonrpc/every-request-answered-once",
+        "a cancellation ends what has the same id in any session",
+        setting("cancel", _end_same),
+        until=HANDSHAKE[-1],
+        transports="http",
     ),
     Fault(
         "cancellation-ends-all-stateless",

@@ -45,6 +45,40 @@ def _sessions_live_on(handler: Any, proceed: Any) -> None:
     handler.answer(200, b"", {})
 
 
+def _stream_of_the_dead(handler: Any, proceed: Any, body: bytes) -> None:
+    if handler.headers.get("Mcp-Session-Id") in handler.endpoint.sessions:
+        proceed(body)
+        return
+    handler.begin_events({})
+    handler.close_connection = True
+
+
+def _notifications_past(status: int) -> Callable[[Any, Any, bytes], None]:
+    """Accept notifications that are refused with that status."""
+
+    def post(handler: Any, proceed: Any, body: bytes) -> None:
+        from conformance.reference.http import Refusal
+
+        try:
+            proceed(body)
+        except Refusal as refusal:
+            if refusal.status != status or b'"id"' in body:
+                raise
+            handler.answer(202, b"", {})
+
+    return post
+
+
+def _unless(verb: str) -> Callable[[Any, Any], None]:
+    """Check requests of other verbs alone."""
+
+    def check(handler: Any, proceed: Any) -> None:
+        if handler.command != verb:
+            proceed()
+
+    return check
+
+
 def _session_names(name: Callable[[int], str]) -> Apply:
     """Session ids as `name` makes them of the number of the session."""
 
@@ -78,6 +112,41 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/terminated-session-404",
         "a terminated session goes on",
         handling(do_DELETE=_sessions_live_on),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "dead-session-get-served",
+        "transport-http/terminated-session-404",
+        "a GET with the id of a terminated session opens a stream",
+        handling(_get=_stream_of_the_dead),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "dead-session-notification-accepted",
+        "transport-http/terminated-session-404",
+        "a notification with the id of a terminated session is accepted",
+        handling(_post=_notifications_past(404)),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "bad-version-header-served-by-get",
+        "http-headers/invalid-version-header-400",
+        "the version header of a GET is not looked at",
+        handling(check_version=_unless("GET")),
+        {"since": "2025-06-18", "until": "2025-11-25"},
+    ),
+    (
+        "bad-version-header-of-notifications",
+        "http-headers/invalid-version-header-400",
+        "the version header of a notification is not looked at",
+        handling(_post=_notifications_past(400)),
+        {"since": "2025-06-18", "until": "2025-11-25"},
+    ),
+    (
+        "foreign-origin-deletes",
+        "transport-http/origin-validated",
+        "a web page from elsewhere can end sessions",
+        handling(check_origin=_unless("DELETE")),
         {"until": "2025-11-25"},
     ),
     (

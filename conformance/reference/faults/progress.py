@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call
-from conformance.reference.fault import Fault, around, on_notification, on_question, sending
+from conformance.reference.fault import Fault, around, on_notification, on_question, sending, several
 from conformance.reference.tasks import TaskCall
-from conformance.reference.wire import INVALID_PARAMS, Message, RpcError, notification
+from conformance.reference.wire import INVALID_PARAMS, Message, RpcError, is_id, notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.fault import Apply, Proceed
@@ -54,7 +55,55 @@ def _refusing(kind: type, method: str | None = None) -> Apply:
     return around(serve)
 
 
+def _retold(change: Callable[[str], str]) -> Apply:
+    """Change tokens that are text."""
+
+    def retell(message: Message, call: Call | None) -> None:
+        token = message["params"]["progressToken"]
+        if isinstance(token, str):
+            message["params"]["progressToken"] = change(token)
+
+    return on_notification(PROGRESS, retell)
+
+
+def _of_the_last() -> Apply:
+    """Send all progress to the token that came last."""
+    tokens: list[Any] = []
+
+    def note(call: Call, proceed: Proceed) -> Message | None:
+        if call.method == "tools/call" and is_id(call.meta.get("progressToken")):
+            tokens.append(call.meta["progressToken"])
+        return proceed(call)
+
+    def retell(message: Message, call: Call | None) -> None:
+        message["params"]["progressToken"] = tokens[-1]
+
+    return several(around(note), on_notification(PROGRESS, retell))
+
+
 FAULTS = (
+    Fault(
+        "progress-for-the-last-token",
+        "progress/value-increases",
+        "of two calls at the same time the second gets the progress of both",
+        _of_the_last(),
+        only="2025-11-25",
+        transports="stdio",
+    ),
+    Fault(
+        "progress-token-shortened",
+        "progress/known-token-only",
+        "of a long progressToken only the first 64 characters come back",
+        _retold(lambda token: token[:64]),
+        until="2025-11-25",
+    ),
+    Fault(
+        "progress-token-in-ascii",
+        "progress/known-token-only",
+        "a progressToken with other characters than those of ASCII is changed",
+        _retold(lambda token: token.encode("ascii", "replace").decode()),
+        until="2025-11-25",
+    ),
     Fault(
         "text-tokens-refused",
         "progress/tokens-accepted",

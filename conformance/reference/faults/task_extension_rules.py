@@ -125,7 +125,18 @@ def _advertise(call: Call, proceed: Proceed) -> Message | None:
     return result
 
 
+def _without_structure(result: Message, call: Call) -> Message:
+    given = {key: value for key, value in result.get("result", {}).items() if key != "structuredContent"}
+    return {**result, "result": given} if "result" in result else result
+
+
 FAULTS = (
+    fault(
+        "structured-content-missing-in-task",
+        "tools/structured-content-conforms notification-carries-whole-task",
+        "a task of a tool with outputSchema ends without structured content",
+        changed("tasks/get", _without_structure),
+    ),
     fault(
         "cancel-marked-as-task",
         "method-results-are-complete",

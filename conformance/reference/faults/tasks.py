@@ -170,6 +170,14 @@ def _other_error(call: Call, proceed: Proceed) -> Message | None:
 
 FAULTS = (
     fault(
+        "structured-content-wrong-in-task",
+        "tools/structured-content-conforms tasks/result-as-without-task",
+        "structured content breaks the outputSchema where the call was made a task",
+        changed(
+            "tasks/result", lambda result, call: {**result, "structuredContent": {"steps": "as many as you wanted"}}
+        ),
+    ),
+    fault(
         "tasks-undeclared",
         "tasks/capability-declared jsonrpc/undeclared-feature-refused",
         "tools run as tasks, but the capability is not declared",

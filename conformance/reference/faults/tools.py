@@ -43,6 +43,11 @@ COPY = "tools/structured-content-text-copy"
 INPUTS = "tools/inputs-validated tools/input-errors-as-result"
 
 
+def _miscounted(result: Message, call: Call) -> None:
+    if "progressToken" in call.meta and call.params.get("name") == "count":
+        result["structuredContent"] = {"steps": "as many as you wanted"}
+
+
 def _member(tool: str, name: str, value: Any) -> Apply:
     return on_item("tools/list", tool, lambda item: item.update({name: value}))
 
@@ -360,6 +365,13 @@ FAULTS = (
         CONFORMS,
         "a tool with outputSchema returns no structured content",
         on_tool("settings", lambda result: drop(result, "structuredContent")),
+        since="2025-06-18",
+    ),
+    Fault(
+        "structured-content-wrong-with-progress",
+        CONFORMS,
+        "structured content breaks the outputSchema where the client asked for progress",
+        on_result(("tools/call",), _miscounted),
         since="2025-06-18",
     ),
     Fault(
