@@ -316,6 +316,34 @@ def test_a_token_is_got_from_the_authorization_server_and_is_in_no_report(tmp_pa
     assert CLIENT["MCP_CONFORM_CLIENT_SECRET"] not in written
 
 
+def test_a_token_is_replaced_before_it_expires_in_sessions_that_are_open_too() -> None:
+    by_session: dict[str, set[str]] = {}
+
+    def answer(handler: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+        Handler.answer(handler, status, body.replace(b'"expires_in": 3600', b'"expires_in": 1'), headers)
+
+    def post(handler: Any, body: bytes) -> None:
+        session = handler.headers.get("Mcp-Session-Id")
+        if session is not None:
+            by_session.setdefault(session, set()).add(handler.headers.get("Authorization"))
+        Handler._post(handler, body)
+
+    with serving({"answer": answer, "_post": post}) as url:
+        words = ["--oauth", "client-credentials", "--only", "tools", "--fuzz", "0", "--revision", "2025-11-25"]
+        said = conform("--url", url, *words, "--call-tools", "all", env=CLIENT)
+    assert said.returncode == 0, said.stdout
+    assert max(map(len, by_session.values())) > 1
+
+
+def test_the_challenges_of_several_schemes_are_read_together() -> None:
+    found = of_tokens('DPoP algs="ES256", Bearer error="invalid_token", scope="mcp", Bearer scope="other"')
+    assert found is not None
+    assert (found.scheme, dict(found.parameters)) == (
+        "dpop",
+        {"algs": "ES256", "error": "invalid_token", "scope": "mcp"},
+    )
+
+
 def test_a_server_that_each_case_starts_anew_gets_a_token_of_its_own() -> None:
     server = f"{sys.executable} -m conformance.reference --transport http --port {{port}} --fault stream-without-token"
     options = ["--oauth", "client-credentials", "--scope", "mcp", "--only", "authorization/each-request"]

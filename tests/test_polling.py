@@ -41,6 +41,13 @@ def test_a_client_comes_back_for_a_response_as_often_as_it_is_sent_away(times: i
     assert verdicts["tools/call-result-shape"] == "passed"
 
 
+def test_a_client_that_comes_back_for_the_answer_to_initialize_names_the_session_that_it_opens(tmp_path: Path) -> None:
+    only = ("--only", "tools", "--only", "lifecycle", "--only", "transport-http")
+    verdicts = judged(tmp_path, 0, 10, "sessions", options=only)
+    assert verdicts["tools/call-result-shape"] == "passed"
+    assert verdicts["transport-http/terminated-session-404"] == "passed"
+
+
 @pytest.mark.parametrize(("retry", "expected"), [(1_500, "passed"), (100_000, "inconclusive")])
 def test_a_client_that_is_sent_away_for_longer_than_it_waits_blames_nobody(
     retry: int, expected: str, tmp_path: Path

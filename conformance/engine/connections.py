@@ -79,7 +79,8 @@ class Connections:
         """Is told of each secret that we get in the course of the run: value → name."""
         self.grants: list[str] = []
         """Where tokens have come from, one sentence each."""
-        self._granted: dict[str, Target] = {}
+        self._granted: dict[str, tuple[Target, float]] = {}
+        """Of each URL the target with the token for it, and when another one is asked for, by the monotonic clock."""
         self._granting = threading.Lock()
         self.answers = Given()
         self.patience = Patience()
@@ -213,23 +214,37 @@ class Connections:
     def target_at(self, url: str) -> Target:
         """The target as it is served at a URL: with the token that its authorization server gives us for that.
 
-        Raises StartError.
+        After half of the time for which that is good there is another one, for open sessions too. Raises StartError.
         """
         client = self.target.oauth
         if client is None or not url or self.target.token:
             return self.target
         with self._granting:
-            if url not in self._granted:
-                from conformance.engine.oauth import AUDIENCE, granted
+            known, until = self._granted.get(url, (None, 0.0))
+            if known is not None and time.monotonic() < until:
+                return known
+            began = time.monotonic()
+            try:
+                found, seconds = self._with_grant(url, client)
+            except StartError:
+                if known is None:
+                    raise
+                return known  # what it is good for no more will be said
+            self._granted[url] = found, began + seconds / 2
+            for transport in [each for each in self._open_ones if isinstance(each, HttpTransport) and each.url == url]:
+                transport.carry({"Authorization": found.headers["Authorization"]})
+            return found
 
-                grant = granted(url, self.target.headers, client, self.limits)
-                self.learn({each: GRANTED for each in (grant.token, grant.foreign) if each})
-                headers = {**self.target.headers, "Authorization": f"Bearer {grant.token}"}
-                foreign = {AUDIENCE: grant.foreign} if grant.foreign else {}
-                tokens = {**foreign, **self.target.tokens}
-                self._granted[url] = replace(self.target, headers=headers, tokens=tokens)
-                self.grants += [] if self.grants else [grant.note]
-            return self._granted[url]
+    def _with_grant(self, url: str, client: Client) -> tuple[Target, float]:
+        """The target with a new token, and the seconds for which that is good. Raises StartError."""
+        from conformance.engine.oauth import AUDIENCE, granted
+
+        grant = granted(url, self.target.headers, client, self.limits)
+        self.learn({each: GRANTED for each in (grant.token, grant.foreign) if each})
+        headers = {**self.target.headers, "Authorization": f"Bearer {grant.token}"}
+        foreign = {AUDIENCE: grant.foreign} if grant.foreign else {}
+        self.grants += [] if self.grants else [grant.note]
+        return replace(self.target, headers=headers, tokens={**foreign, **self.target.tokens}), grant.seconds
 
     def grant(self, url: str, client: Client, scope: str) -> str:
         """A token with that scope for the server at a URL. Raises Unavailable."""

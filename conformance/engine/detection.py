@@ -48,7 +48,9 @@ class Attempt:
         return not self.spoken and head is not None and head.status == UNAUTHORIZED
 
 
-UNAUTHORIZED = 401
+UNAUTHORIZED, UNAVAILABLE = 401, 503
+SOONEST = 0.2
+"""Seconds that pass at least until a server that is not ready is asked again."""
 
 FRAMING = 1.0
 """Seconds in which a silent server may show that it speaks with Content-Length headers."""
@@ -78,7 +80,30 @@ Begin = Callable[[Revision], Stage]
 
 
 def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
-    """Try to open a session in `revision` on a fresh stage."""
+    """Try to open a session in `revision` on a fresh stage; again if the server says when it will be ready."""
+    until = time.monotonic() + limits.start
+    while True:
+        found = _try(revision, begin, limits)
+        wait = _invited_in(found)
+        if found.stage is None or wait is None or time.monotonic() + wait > until:
+            return found
+        found.stage.close()
+        time.sleep(wait)
+
+
+def _invited_in(found: Attempt) -> float | None:
+    """The seconds after which a server that is not ready yet (HTTP 503) wants to be asked again, None if it is not so.
+
+    RFC 9110, 10.2.3: Retry-After.
+    """
+    head = found.call.head if found.call is not None else None
+    if found.spoken or head is None or head.status != UNAVAILABLE:
+        return None
+    after = head.headers.get("retry-after", "").strip()
+    return max(SOONEST, float(after)) if after.isascii() and after.isdigit() and len(after) < len("1000000") else None
+
+
+def _try(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
     try:
         stage = begin(revision)
     except StartError as reason:

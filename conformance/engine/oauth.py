@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode, urlsplit
 
+from conformance.checks.invariants.base import is_number
 from conformance.checks.probes.metadata import OPENID, SERVER, is_url, of, resource_metadata, scopes
 from conformance.model import OTHER_TOKENS, Client, Json, Limits, elements, members
 from conformance.session.challenges import of_tokens
@@ -30,11 +32,15 @@ ACCEPT = {"Content-Type": "application/json", "Accept": "application/json, text/
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Tokens for one server: its own, perhaps one for another audience, and a sentence on where they come from."""
+    """Tokens for one server: its own, perhaps one for another audience, and a sentence on where they come from.
+
+    `seconds` is how long its own one is good for, as far as that was said.
+    """
 
     token: str
     foreign: str
     note: str
+    seconds: float = math.inf
 
 
 def granted(url: str, headers: Mapping[str, str], client: Client, limits: Limits) -> Grant:
@@ -51,12 +57,12 @@ def granted(url: str, headers: Mapping[str, str], client: Client, limits: Limits
     endpoint = str(endpoint)
     scope = client.scope or " ".join(wanted)
     asked = {"grant_type": "client_credentials", "resource": resource, **({"scope": scope} if scope else {})}
-    token, why = _grant(endpoint, document, client, asked, limits)
+    token, why, seconds = _grant(endpoint, document, client, asked, limits)
     if not token:
         raise StartError(f"--oauth: {endpoint} gives no token: {why}")
-    other, _ = _grant(endpoint, document, client, {**asked, "resource": FOREIGN}, limits)
+    other, _, _ = _grant(endpoint, document, client, {**asked, "resource": FOREIGN}, limits)
     note = f"the token is from {issuer}, for {resource}" + (f", with scope {scope}" if scope else "")
-    return Grant(token, other if _is_foreign(other, resource) else "", note)
+    return Grant(token, other if _is_foreign(other, resource) else "", note, seconds)
 
 
 def _resource(web: Web) -> tuple[str, list[str], str]:
@@ -116,8 +122,8 @@ def _check(url: str) -> None:
 
 def _grant(
     endpoint: str, document: Mapping[str, Json], client: Client, asked: Mapping[str, str], limits: Limits
-) -> tuple[str, str]:
-    """A token, or why there is none."""
+) -> tuple[str, str, float]:
+    """A token, or why there is none, and how many seconds it is good for."""
     _check(endpoint)
     methods = elements(document.get("token_endpoint_auth_methods_supported")) or ["client_secret_basic"]
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -132,10 +138,11 @@ def _grant(
         page = web.ask("POST", headers=headers, body=urlencode(form).encode())
     finally:
         web.close()
-    token = members(page.json).get("access_token")
+    given = members(page.json)
+    token, seconds = given.get("access_token"), given.get("expires_in")
     if page.status == 200 and isinstance(token, str) and token:
-        return token, ""
-    return "", _why(page)
+        return token, "", max(0.0, float(str(seconds))) if is_number(seconds) else math.inf
+    return "", _why(page), 0.0
 
 
 def _why(page: Page) -> str:

@@ -12,7 +12,7 @@ from functools import partial
 
 from conformance.catalogue.cases import Case
 from conformance.checks.invariants import Invariant
-from conformance.checks.invariants.structured import output_schemas
+from conformance.checks.invariants.structured import structured_tools
 from conformance.checks.invariants.wire import SuiteError
 from conformance.checks.ledger import Ledger, Mark
 from conformance.checks.probes import Bench, Probe
@@ -363,7 +363,7 @@ class _Unit:
 def _tell_of_tools(session: Session, survey: Survey) -> None:
     """What a session must know of the tools that are called in it."""
     session.header_arguments = survey.header_arguments
-    session.output_schemas = output_schemas(list(survey.tools))
+    session.structured_tools = structured_tools(list(survey.tools))
 
 
 def _marks(ledger: Ledger) -> tuple[int, int, int, int]:

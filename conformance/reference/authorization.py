@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
+from secrets import token_hex
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
@@ -58,7 +59,7 @@ def _signature(text: str) -> str:
 
 def issue(user: str, scope: str, audience: str = NAME, expires: int = FAR) -> str:
     """A token."""
-    claims = {"sub": user, "scope": scope, "aud": audience, "exp": expires}
+    claims = {"sub": user, "scope": scope, "aud": audience, "exp": expires, "jti": token_hex(8)}
     text = ".".join(_encoded(json.dumps(part).encode()) for part in ({"alg": "HS256", "typ": "JWT"}, claims))
     return f"{text}.{_signature(text)}"
 

@@ -61,6 +61,15 @@ def decoded(data: bytes, limit: int) -> str:
     return text if len(text) <= limit else f"{shortened(text, limit)} ({len(data)} bytes)"
 
 
+BARE = {
+    "stdout": "(an empty line)",
+    "get": "(GET, no body)",
+    "resume": "(GET, no body)",
+    "delete": "(DELETE, no body)",
+}
+"""Channel of a frame without bytes → what it is."""
+
+
 def frame_text(frame: Frame, limit: int = FRAME_LIMIT) -> str:
     """What was sent, on one line: bytes as text, or the status line and content type of an HTTP answer."""
     if frame.channel == "head":
@@ -72,7 +81,7 @@ def frame_text(frame: Frame, limit: int = FRAME_LIMIT) -> str:
         told = ", ".join(f"{name} {value}" for name, value in frame.fields.items())
         if told:
             return visible(f"(event without data: {told})")
-        return "(an empty line)" if frame.channel == "stdout" else "(no bytes)"
+        return BARE.get(frame.channel, "(no bytes)")
     if frame.channel == "stdout" and not frame.data.strip():
         return f"(a line of {len(frame.data)} blanks)"
     return visible(decoded(frame.data, limit))

@@ -39,5 +39,9 @@ def challenges(text: str) -> tuple[Challenge, ...]:
 
 
 def of_tokens(text: str) -> Challenge | None:
-    """The first challenge that asks for a token of OAuth."""
-    return next((each for each in challenges(text) if each.scheme in TOKENS), None)
+    """The challenge that asks for a token of OAuth. Of several, each says what those before it leave open."""
+    found = [each for each in challenges(text) if each.scheme in TOKENS]
+    parameters: dict[str, str] = {}
+    for each in reversed(found):
+        parameters |= each.parameters
+    return Challenge(found[0].scheme, parameters) if found else None

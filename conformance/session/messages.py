@@ -56,7 +56,8 @@ class Call:
     `awaited` means that nobody asks what the answer says, only whether it comes. `answers` are all responses with its
     id, so a second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM
     bytes of them, until its case is over; `levels` are those of the log messages among them, and are kept. `hung` says
-    that no answer came in all the time that there is for one, nor when the call was cancelled.
+    that no answer came in all the time that there is for one, nor when the call was cancelled. `opens` is the id of the
+    session that it opens, as HTTP gives it with the first part of the answer.
     """
 
     id: Json
@@ -76,6 +77,7 @@ class Call:
     hung: bool = False
     unread: bool = False
     awaited: bool = False
+    opens: str = ""
     room: int = ROOM
 
     def hear(self, notification: Frame) -> None:

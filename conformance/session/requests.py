@@ -73,7 +73,9 @@ class Requests:
 
     def heard(self, call: Call, frame: Frame) -> None:
         """Something came on the HTTP exchange of that request."""
-        call.head = frame if frame.channel == "head" else call.head
+        if frame.channel == "head":
+            call.head = frame
+            call.opens = call.opens or (frame.headers.get("mcp-session-id", "") if call.method == "initialize" else "")
         self.polling.heard(call, frame)
 
     def over(self, ended: Ended) -> None:

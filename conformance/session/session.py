@@ -32,10 +32,10 @@ class Session:
     """Used by one thread; the transport has threads of its own.
 
     `capabilities`, `server` (name, version) and `opening` (the result of the opening request) are set once it is open.
-    `slow_tools` took so long that they are not worth another call. `hears_unasked` is whether what the server sends of
-    its own accord can arrive, None as long as nobody has seen to it. `deaf`: the sentinel was not answered in time.
-    `secrets` are what the target got and must not tell; `anonymous`: nothing that it got says who we are. `spent`:
-    generated frames were sent, so that nobody judges how the session ends.
+    `slow_tools` took so long that they are not worth another call. `unasked` is whether what the server sends of its
+    own accord can arrive, and the GET of its stream, None as long as nobody has seen to it. `deaf`: the sentinel was
+    not answered in time. `secrets` are what the target got and must not tell; `anonymous`: nothing that it got says who
+    we are. `spent`: generated frames were sent, so that nobody judges how the session ends.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class Session:
         self.opening: Json = {}
         self.http_headers: dict[str, str] = {}
         self.header_arguments: dict[str, dict[tuple[str, ...], str]] = {}
-        self.output_schemas: dict[str, Json] = {}
+        self.structured_tools: dict[str, Json] = {}
         self.slow_tools: set[str] = set()
-        self.hears_unasked: bool | None = None
+        self.unasked: tuple[bool, Frame | None] | None = None
         self._heard = self._silent = self.opened = self.spent = self.deaf = self.anonymous = False
         self.ended: Ended | None = None
         self.ending: Ending | None = None

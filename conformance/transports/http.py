@@ -154,6 +154,10 @@ class HttpTransport(AtUrl):
                     threading.Thread(target=self._serve, daemon=True).start()
             return self._next
 
+    def carry(self, headers: Mapping[str, str]) -> None:
+        """From now on these go with every message, in place of those with the same names."""
+        self._client.headers.update(headers)
+
     def break_off(self, exchange: int) -> None:
         """Close the connection of an exchange, if it is under way."""
         with self._changed:

@@ -102,7 +102,59 @@ class Pings(BothEras):
             self.say({"jsonrpc": "2.0", "id": f"ping {self.number}", "method": "ping"})
 
 
-MODES = {"last": Last, "every-second": EverySecond, "once": Once, "busy": Busy, "pings": Pings}
+class Quota(Tools):
+    """Announces changes of its list of tools, and gives that so many times in a session: to find one with --only."""
+
+    most = 2
+
+    def greeting(self, params: dict[str, Any]) -> dict[str, Any]:
+        """With that capability."""
+        return {**super().greeting(params), "capabilities": {"tools": {"listChanged": True}}}
+
+    def answer(self, message: Message) -> Message:
+        """An error of its own once it is too much."""
+        self.most -= message["method"] == "tools/list"
+        if message["method"] == "tools/list" and self.most < 0:
+            return {"error": {"code": -32603, "message": "Come back later"}}
+        return super().answer(message)
+
+
+class Restless(Server):
+    """A resource holds something else each time; updates are announced, and there are none."""
+
+    def greeting(self, params: dict[str, Any]) -> dict[str, Any]:
+        """With resources, and subscriptions to them."""
+        capabilities = {"tools": {}, "resources": {"subscribe": True}}
+        return {**super().greeting(params), "capabilities": capabilities}
+
+    def answer(self, message: Message) -> Message:
+        """The resource, and the rest."""
+        method, params = message["method"], message.get("params", {})
+        item = {"uri": "test://now", "name": "now", "mimeType": "text/plain"}
+        if method in ("resources/subscribe", "resources/unsubscribe") and params.get("uri") == item["uri"]:
+            return {"result": {}}
+        if method == "resources/list" and "cursor" not in params:
+            return {"result": {"resources": [item]}}
+        if method == "resources/templates/list" and "cursor" not in params:
+            return {"result": {"resourceTemplates": []}}
+        if method == "resources/read" and params.get("uri") == item["uri"]:
+            now = {"uri": item["uri"], "mimeType": "text/plain", "text": str(time.monotonic_ns())}
+            return {"result": {"contents": [now]}}
+        if method.startswith("resources/"):
+            code = -32002 if method == "resources/read" and isinstance(params.get("uri"), str) else -32602
+            return {"error": {"code": code, "message": "There is nothing of the kind"}}
+        return super().answer(message)
+
+
+MODES = {
+    "last": Last,
+    "every-second": EverySecond,
+    "once": Once,
+    "busy": Busy,
+    "pings": Pings,
+    "restless": Restless,
+}
+LATER = {**MODES, "quota": Quota}
 
 if __name__ == "__main__":
-    MODES[sys.argv[1]](Path(sys.argv[2])).run()
+    LATER[sys.argv[1]](Path(sys.argv[2])).run()

@@ -69,10 +69,10 @@ def misfit_of(schema: Json, result: Json, revision: str) -> str:
     return breach(schema, result["structuredContent"], revision)
 
 
-def output_schemas(tools: Json) -> dict[str, Json]:
-    """Name → outputSchema of those of a list that have one."""
+def structured_tools(tools: Json) -> dict[str, Json]:
+    """Those of a list that have an outputSchema, by name."""
     listed = (members(tool) for tool in elements(tools))
-    return {str(tool.get("name")): tool["outputSchema"] for tool in listed if tool.get("outputSchema") is not None}
+    return {str(tool.get("name")): tool for tool in listed if tool.get("outputSchema") is not None}
 
 
 class Structured(Watcher):
@@ -88,8 +88,8 @@ class Structured(Watcher):
         super().__init__(session, ledger)
         self._listed: dict[str, Json] | None = None
         self._changed = not session.revision.structured_results
-        self._tool_of: dict[str, str] = {}
-        """Task → the tool that became it."""
+        self._call_of: dict[str, Json] = {}
+        """Task → the params of the call that became it."""
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge a result of a tool."""
@@ -102,33 +102,37 @@ class Structured(Watcher):
         if call is None or call.sent.illegal or not isinstance(result, dict):
             return
         if call.method == "tools/list":
-            self._listed = {**(self._listed or {}), **output_schemas(result.get("tools"))}
-        for tool, given in self._results(result, call):
-            self._judge(tool, given, (call.sent, frame))
+            self._listed = {**(self._listed or {}), **structured_tools(result.get("tools"))}
+        for asked, given in self._results(result, call):
+            self._judge(asked, given, (call.sent, frame))
 
-    def _results(self, result: dict[str, Json], call: Call) -> Iterator[tuple[str, dict[str, Json]]]:
-        """The tool, and what it returned, if an answer holds that."""
+    def _results(self, result: dict[str, Json], call: Call) -> Iterator[tuple[Json, dict[str, Json]]]:
+        """The params of a call, and what the tool returned, if an answer holds that."""
         params = members(call.params)
         task = str(params.get("taskId"))
         if call.method == "tools/call":
             created = members(result.get("task", result)).get("taskId")
             if created is not None and "content" not in result:
-                self._tool_of[str(created)] = str(params.get("name"))
+                self._call_of[str(created)] = params
             elif call.sent.case not in ELSEWHERE:
-                yield str(params.get("name")), result
-        elif call.method == "tasks/result" and task in self._tool_of:
-            yield self._tool_of[task], result
-        elif call.method == "tasks/get" and task in self._tool_of and isinstance(result.get("result"), dict):
-            yield self._tool_of[task], result["result"]
+                yield params, result
+        elif call.method == "tasks/result" and task in self._call_of:
+            yield self._call_of[task], result
+        elif call.method == "tasks/get" and task in self._call_of and isinstance(result.get("result"), dict):
+            yield self._call_of[task], result["result"]
 
-    def _judge(self, tool: str, result: dict[str, Json], proof: tuple[Frame, ...]) -> None:
-        known = self.session.output_schemas if self._listed is None else self._listed
+    def _judge(self, asked: Json, result: dict[str, Json], proof: tuple[Frame, ...]) -> None:
+        known = self.session.structured_tools if self._listed is None else self._listed
+        tool = str(asked.get("name"))
         if tool not in known or result.get("isError") is True or result.get("resultType", "complete") != "complete":
             return
         if not isinstance(result.get("content"), list):
             return  # it is no result of a tool, which is said elsewhere
+        date = self.session.revision.date
         try:
-            wrong = misfit_of(known[tool], result, self.session.revision.date)
+            if breach(known[tool].get("inputSchema", {}), asked.get("arguments", {}), date):
+                return  # to be refused: what comes of it is nobody's promise
+            wrong = misfit_of(known[tool]["outputSchema"], result, date)
         except Undecidable:
             return
         if not wrong:

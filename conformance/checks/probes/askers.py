@@ -111,8 +111,10 @@ def _asked(session: Session, call: Call) -> Iterator[tuple[str, Json]]:
                 yield str(request.get("method")), request.get("params")
     later = [other.sent.number for _, other in _calls(session) if other.sent.number > call.sent.number]
     end = call.answers[0].number if call.answers else min(later, default=session.position)
+    others = {other.sent.exchange for other in session.calls.values() if other is not call} - {None}
     for frame in session.since(call.sent.number):
-        if frame.number < end and is_question(frame):
+        # Over HTTP it comes on the stream of the request that it is about, or on one that is about none.
+        if frame.number < end and is_question(frame) and session.requests.polling.origin(frame.exchange) not in others:
             yield frame.message["method"], frame.message.get("params")
 
 

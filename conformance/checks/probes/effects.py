@@ -8,7 +8,7 @@ from conformance.checks.invariants.subscriptions import UPDATED
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import hear_unasked
 from conformance.checks.probes.calls import call_each, late
-from conformance.checks.probes.lists import changes, hears_announcements, look
+from conformance.checks.probes.lists import changes, forget_restless, heard_to_the_end, hears_announcements, look
 from conformance.checks.probes.subscriptions import cause
 from conformance.model import Frame, members
 
@@ -35,9 +35,10 @@ def effects(bench: Bench) -> Iterator[Observation]:
     after = look(bench, uris)
     if after != before:
         session.listen(session.limits.quiet)
+        forget_restless(bench, before, after)
     for uri in uris:
         session.request("resources/unsubscribe", {"uri": uri})
-    if listening:
+    if listening and heard_to_the_end(session):
         yield from changes(bench, before, after, start, proof)
     _once_more(bench, uris, start)
     asks = "asks only once" if any(map(_is_request, session.trace)) else "asks the client for nothing"

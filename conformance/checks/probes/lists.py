@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from conformance.catalogue.patterns import shorten
 from conformance.checks.probes import Bench, Observation
 from conformance.model import Frame, Json
-from conformance.session.exchanges import head_of, listen_by_get
+from conformance.session.exchanges import head_of, heard, listen_by_get, over
 from conformance.session.session import Call, Session, encode
 from conformance.survey.picks import KEYS
 from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, capability_of, read_no_further, size_of
@@ -82,6 +82,10 @@ def compare(name: str, connections: list[Session]) -> Observation:
     return Observation({"list": name, "seen": "changing"}, walks[0].pages[-1], frames)
 
 
+TIMES = 2
+"""So often a resource that has changed is read again."""
+
+
 @dataclass(slots=True)
 class Watch:
     """What can be seen of lists and resources, before and after tools are called."""
@@ -92,19 +96,28 @@ class Watch:
 
 def look(bench: Bench, uris: list[str]) -> Watch:
     """The lists that the server announces changes of, and what `uris` hold."""
-    lists = {
-        name: sorted(walk(bench.session, name).keys(name))
-        for name in bench.survey.declared_lists
-        if announces(bench, name)
-    }
+    walks = {name: walk(bench.session, name) for name in bench.survey.declared_lists if announces(bench, name)}
+    lists = {name: sorted(found.keys(name)) for name, found in walks.items() if not found.problem}
     contents = {}
     for uri in uris:
         if bench.session.patience.features.avoids("resources/read", {"uri": uri}):
             continue
-        call = bench.session.request("resources/read", {"uri": uri})
-        if isinstance(call.result, dict):
-            contents[uri] = encode(call.result.get("contents")).decode("utf-8", "replace")
+        if (found := _read(bench, uri)) is not None:
+            contents[uri] = found
     return Watch(lists, contents)
+
+
+def _read(bench: Bench, uri: str) -> str | None:
+    """What a resource holds, None if that cannot be read."""
+    call = bench.session.request("resources/read", {"uri": uri})
+    return encode(call.result.get("contents")).decode("utf-8", "replace") if isinstance(call.result, dict) else None
+
+
+def forget_restless(bench: Bench, before: Watch, after: Watch) -> None:
+    """Take out of `after` the resources that hold something else each time, though nobody does anything."""
+    for uri in [each for each, held in before.contents.items() if held != after.contents.get(each, held)]:
+        if any(_read(bench, uri) != after.contents[uri] for _ in range(TIMES)):
+            del after.contents[uri]
 
 
 def announces(bench: Bench, name: str) -> bool:
@@ -114,30 +127,50 @@ def announces(bench: Bench, name: str) -> bool:
 
 def hears_announcements(session: Session) -> bool:
     """Whether what the server sends of its own accord can arrive; over HTTP it needs a stream, opened here once."""
-    if session.hears_unasked is None:
-        session.hears_unasked = session.transport.single_stream or _opens_stream(session)
-    return session.hears_unasked
+    if session.unasked is None:
+        session.unasked = (True, None) if session.transport.single_stream else _opened_stream(session)
+    return session.unasked[0]
 
 
-def _opens_stream(session: Session) -> bool:
-    head = head_of(session, listen_by_get(session), session.limits.quiet)
-    return head is not None and head.status == 200
+def _opened_stream(session: Session, last: str = "") -> tuple[bool, Frame]:
+    """Whether the stream opens, and the GET; with `last` it is the rest after the event with that id."""
+    sent = listen_by_get(session, last)
+    head = head_of(session, sent, session.limits.quiet)
+    return head is not None and head.status == 200, sent
+
+
+def heard_to_the_end(session: Session) -> bool:
+    """Whether all that the server has sent of its own accord has arrived; the rest of a stream that it closed is heard.
+
+    A server may close that stream at any time (transports, Listening for Messages from the Server).
+    """
+    _, sent = session.unasked or (False, None)
+    if sent is None or not over(session, sent):
+        return True
+    ids = [frame.fields["id"] for frame in heard(session, sent) if frame.fields.get("id")]
+    if not ids:
+        return False
+    session.unasked = _opened_stream(session, ids[-1])
+    session.listen(session.limits.quiet)
+    return session.unasked[0]
 
 
 def changes(bench: Bench, before: Watch, after: Watch, start: int, proof: list[Frame]) -> Iterator[Observation]:
     """What became of each list and each resource, and what was said of it since frame `start`."""
-    heard = [f for f in bench.session.since(start) if f.origin == "target" and isinstance(f.message, dict)]
+    came = [f for f in bench.session.since(start) if f.origin == "target" and isinstance(f.message, dict)]
     for name, keys in before.lists.items():
+        if name not in after.lists:
+            continue  # it cannot be read to its end, which is judged elsewhere
         kind = capability_of(name)
-        told = any(f.message.get("method") == f"notifications/{kind}/list_changed" for f in heard)
-        difference = sorted(set(keys) ^ set(after.lists.get(name, [])))
-        facts: dict[str, Json] = {"list": name, "kind": kind, "changed": keys != after.lists.get(name), "told": told}
-        yield _observed({**facts, "difference": ", ".join(difference[:5])}, kind, heard, proof)
+        told = any(f.message.get("method") == f"notifications/{kind}/list_changed" for f in came)
+        difference = sorted(set(keys) ^ set(after.lists[name]))
+        facts: dict[str, Json] = {"list": name, "kind": kind, "changed": keys != after.lists[name], "told": told}
+        yield _observed({**facts, "difference": ", ".join(difference[:5])}, kind, came, proof)
     for uri, contents in before.contents.items():
-        params = [f.message.get("params") for f in heard if f.message.get("method") == UPDATED]
+        params = [f.message.get("params") for f in came if f.message.get("method") == UPDATED]
         told = any(isinstance(each, dict) and str(each.get("uri", "")).startswith(uri) for each in params)
         changed = contents != after.contents.get(uri, contents)
-        yield _observed({"uri": uri, "changed": changed, "told": told}, "resources", heard, proof)
+        yield _observed({"uri": uri, "changed": changed, "told": told}, "resources", came, proof)
 
 
 def _observed(facts: dict[str, Json], kind: str, heard: list[Frame], proof: list[Frame]) -> Observation:

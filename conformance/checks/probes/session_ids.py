@@ -47,8 +47,8 @@ def session_ids(bench: Bench) -> Iterator[Observation]:
     proof: list[Frame] = []
     for _ in range(MANY if session.transport.ours else FEW):
         call = session.request("initialize", session.era.greeting(session))
-        identifier = call.head.headers.get(SESSION.lower()) if call.head is not None else None
-        if identifier is None or call.head is None or not isinstance(call.result, dict):
+        identifier = call.opens
+        if not identifier or call.head is None or not isinstance(call.result, dict):
             break
         ids.append(identifier)
         proof = [*proof[-1:], call.head]

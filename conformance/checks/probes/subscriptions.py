@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from conformance.checks.invariants.subscriptions import ACKNOWLEDGED, ID, LISTEN, MEMBER, OF_REQUESTS, UPDATED
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, late
-from conformance.checks.probes.lists import Watch, look
+from conformance.checks.probes.lists import Watch, forget_restless, look
 from conformance.model import Frame, Json, members
 from conformance.session.exchanges import media_type
 from conformance.session.messages import id_key
@@ -18,6 +18,8 @@ from conformance.survey.picks import picks
 from conformance.survey.survey import Unavailable, capability_of
 
 MOST_URIS = 10
+AT_ONCE = 0.1
+"""Seconds: what ends so soon after its beginning was never meant to stay open."""
 LISTS_CHANGED = {member: method for method, member in MEMBER.items() if method != UPDATED}
 
 
@@ -87,7 +89,10 @@ def changes(bench: Bench) -> Iterator[Observation]:
         if session.transport.has_headers:
             yield from map(_stream, (each for each in subscriptions if any(each.granted.values())))
     after = look(bench, uris)
+    forget_restless(bench, before, after)
     session.listen(late(session), until=lambda: _all_told(subscriptions, before, after))
+    # A server may end a subscription, and tells nothing from then on (patterns/subscriptions, Graceful Closure).
+    subscriptions = [each for each in subscriptions if not each.call.done]
     yield from _lists(subscriptions, before, after, proof)
     yield from _resources(subscriptions, before, after, proof)
     yield from _beside(session, subscriptions, start)
@@ -127,7 +132,7 @@ def _all_told(subscriptions: list[Subscription], before: Watch, after: Watch) ->
     """Whether nothing more is to come, as far as can be seen."""
     for name, keys in before.lists.items():
         hearing = _hears(subscriptions, capability_of(name))
-        changed = keys != after.lists.get(name)
+        changed = keys != after.lists.get(name, keys)
         if changed and hearing and not _is_told(hearing, LISTS_CHANGED[f"{capability_of(name)}ListChanged"]):
             return False
     changed_uris = {uri for uri, contents in before.contents.items() if contents != after.contents.get(uri, contents)}
@@ -138,11 +143,13 @@ def _all_told(subscriptions: list[Subscription], before: Watch, after: Watch) ->
 
 def _lists(subscriptions: list[Subscription], before: Watch, after: Watch, proof: list[Frame]) -> Iterator[Observation]:
     for name, keys in before.lists.items():
+        if name not in after.lists:
+            continue  # it cannot be read to its end, which is judged elsewhere
         kind = capability_of(name)
         hearing = _hears(subscriptions, kind)
-        changed = sorted(set(keys) ^ set(after.lists.get(name, [])))
+        changed = sorted(set(keys) ^ set(after.lists[name]))
         facts: dict[str, Json] = {"about": "list", "list": name, "kind": kind, "granted": hearing is not None}
-        facts |= {"changed": keys != after.lists.get(name), "difference": ", ".join(changed[:5])}
+        facts |= {"changed": keys != after.lists[name], "difference": ", ".join(changed[:5])}
         told = hearing is not None and _is_told(hearing, LISTS_CHANGED[f"{kind}ListChanged"])
         frames = (*((hearing.call.sent,) if hearing else ()), *proof[-4:])
         yield Observation({**facts, "told": told}, frames=frames)
@@ -180,7 +187,9 @@ def _stream(subscription: Subscription) -> Observation:
     call = subscription.call
     head = call.head
     kind = media_type(head) if head is not None else ""
-    facts: dict[str, Json] = {"about": "stream", "type": kind, "open": not call.done}
+    found = notified(subscription.session, call, ACKNOWLEDGED)
+    later = isinstance(call.result, dict) and found is not None and call.answers[0].at - found.at > AT_ONCE
+    facts: dict[str, Json] = {"about": "stream", "type": kind, "open": not call.done, "torn-down": later}
     frames = (call.sent, *((head,) if head is not None else ()), *call.answers)
     return Observation(facts, frames=frames, actual="" if not call.done else call.lost or "a response")
 

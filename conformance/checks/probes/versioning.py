@@ -72,8 +72,8 @@ def initialize(bench: Bench) -> Iterator[Observation]:
     proof, actual = call.proof, ""
     if isinstance(version, str) and has_initialize:
         headers = {"MCP-Protocol-Version": version}
-        if call.head is not None and (identifier := call.head.headers.get("mcp-session-id")):
-            headers["Mcp-Session-Id"] = identifier
+        if call.opens:
+            headers["Mcp-Session-Id"] = call.opens
         session.notify("notifications/initialized", illegal=True, headers=headers)
         ping = session.send("ping", bare=True, illegal=True, headers=headers)
         session.wait(ping)

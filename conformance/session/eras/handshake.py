@@ -66,8 +66,8 @@ class Handshake:
         session.opening = call.result
         session.capabilities = capabilities_in(call.result.get("capabilities"))
         session.server = named(call.result.get("serverInfo"))
-        if call.head is not None and (identifier := call.head.headers.get("mcp-session-id")):
-            session.http_headers["Mcp-Session-Id"] = identifier
+        if call.opens:
+            session.http_headers["Mcp-Session-Id"] = call.opens
         if session.revision.names_version_in_header:
             session.http_headers["MCP-Protocol-Version"] = session.revision.date
         session.opened = True
