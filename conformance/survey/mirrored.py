@@ -77,7 +77,8 @@ def mirrored_arguments(survey: Survey) -> list[Json]:
 
     Each is an object with `tool`, `argument`, `header`, `type` of the value, and further params: `without` the
     argument, with `null` and with `invalid` and `latin-1` text in its place (`with-…`); headers that replace the right
-    one are `none`, `other`, `encoded`, `decimal`, and these texts.
+    one are `none`, `other`, `encoded`, `decimal`, and these texts; for a text also `shorter` and `swapped` in the case
+    of letters, and for a boolean `number`, where there is such a thing.
     """
     kinds: dict[tuple[Json, bool], list[Json]] = {}
     for tool in survey.callable_tools[:MAX_CALLS]:
@@ -126,7 +127,10 @@ def _argument(tool: str, arguments: dict[str, Json], path: tuple[str, ...], head
     kind = "boolean" if isinstance(value, bool) else "string" if isinstance(value, str) else "integer"
     other = {"boolean": "false" if value else "true", "string": text + UNLIKE}.get(kind) or str(int(value) + 1)
     invalid, latin_1 = _plain(text) + DELETE, _plain(text) + E_ACUTE
+    near = {"shorter": text[:-1], "swapped": text.swapcase()} if kind == "string" else {}
+    near |= {"number": str(int(value))} if kind == "boolean" else {}
     return {
+        **{name: {header: header_value(each)} for name, each in near.items() if each not in ("", text)},
         "tool": tool,
         "argument": ".".join(path),
         "header": header,

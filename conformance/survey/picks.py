@@ -147,7 +147,8 @@ def catch_all(survey: Survey) -> str:
 def _unknown_resources(survey: Survey) -> list[Json]:
     if template := catch_all(survey):
         raise Unavailable(f"the template {template!r} may match any URI")
-    return [{"uri": NO_SUCH_URI, "long-uri": "mcp-conform://" + "x" * 4096}]
+    alike = {"alike": survey.readable[0] + "-7f3a"} if survey.readable and not survey.templates else {}
+    return [{"uri": NO_SUCH_URI, "long-uri": "mcp-conform://" + "x" * 4096, **alike}]
 
 
 def _any_uris(survey: Survey) -> list[Json]:

@@ -8,6 +8,7 @@ from conformance.checks.invariants.base import Watcher, is_integer
 from conformance.checks.invariants.codes import is_of
 from conformance.codes import MISSING_CAPABILITY
 from conformance.model import Frame, Json, members
+from conformance.session.eras.stateless import META
 from conformance.session.session import Call
 
 NAMED = "meta/missing-capability-named"
@@ -29,7 +30,16 @@ class Lacks(Watcher):
             return
         proof = (call.sent, frame)
         data = error.get("data")
-        if _names_some(data):
+        declared = members(members(call.params).get("_meta")).get(META + "clientCapabilities")
+        if (
+            _names_some(data)
+            and isinstance(declared, dict)
+            and _within(members(data)["requiredCapabilities"], declared)
+        ):
+            what = "error -32021 names capabilities that the client declared"
+            expected = "in data.requiredCapabilities what is missing"
+            self.breach(NAMED, what, expected, data, proof, self.softened())
+        elif _names_some(data):
             self.ledger.held(NAMED)
         else:
             what = "error -32021 does not name the missing capabilities"
@@ -49,3 +59,11 @@ class Lacks(Watcher):
 def _names_some(data: Json) -> bool:
     required = data.get("requiredCapabilities") if isinstance(data, dict) else None
     return isinstance(required, dict) and bool(required) and all(isinstance(each, dict) for each in required.values())
+
+
+def _within(required: Json, declared: Json) -> bool:
+    """Whether all that is required is declared, member by member."""
+    return not isinstance(required, dict) or (
+        isinstance(declared, dict)
+        and all(name in declared and _within(each, declared[name]) for name, each in required.items())
+    )

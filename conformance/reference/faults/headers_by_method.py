@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from conformance.reference.fault import Apply
     from conformance.reference.http_fault import Row
+    from conformance.reference.server import Server
 
 NEW = "2026-07-28"
 
@@ -42,6 +43,25 @@ def _name_if(alike: Callable[[str, str], bool]) -> Apply:
     return handling(check_headers=check)
 
 
+def _argument_if(alike: Callable[[str, Any], bool]) -> Apply:
+    """An Mcp-Param header is taken for the argument if it is like that."""
+
+    def apply(server: Server) -> None:
+        from conformance.reference import headers as mirrored
+
+        compare = mirrored._compare
+
+        def leniently(headers: Any, header: str, value: Any, decode: bool = False) -> None:
+            given = headers.get(header)
+            readable = isinstance(given, str) and given.isascii() and given.isprintable()
+            if not (header.startswith("Mcp-Param-") and readable and alike(given, value)):
+                compare(headers, header, value, decode)
+
+        mirrored._compare = leniently
+
+    return apply
+
+
 def _any_task(*methods: str) -> Apply:
     """Requests of these methods are served whatever task Mcp-Name names."""
 
@@ -66,6 +86,27 @@ _ROWS: tuple[Row, ...] = (
         "http-headers/name-header-mismatch-refused",
         "Mcp-Name may be the beginning of the name",
         _name_if(lambda given, name: name.startswith(given)),
+        {"since": NEW},
+    ),
+    (
+        "param-header-prefix",
+        "http-headers/param-header-mismatch-refused",
+        "an Mcp-Param header may be the beginning of the argument",
+        _argument_if(lambda given, value: isinstance(value, str) and value.startswith(given)),
+        {"since": NEW},
+    ),
+    (
+        "param-header-any-case",
+        "http-headers/param-header-mismatch-refused",
+        "Mcp-Param headers are compared whatever their case",
+        _argument_if(lambda given, value: isinstance(value, str) and value.lower() == given.lower()),
+        {"since": NEW},
+    ),
+    (
+        "param-header-number-for-boolean",
+        "http-headers/param-header-mismatch-refused",
+        "1 and 0 are taken for true and false in Mcp-Param headers",
+        _argument_if(lambda given, value: isinstance(value, bool) and given == str(int(value))),
         {"since": NEW},
     ),
     (

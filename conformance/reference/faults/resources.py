@@ -17,6 +17,7 @@ from conformance.reference.fault import (
     on_item,
     on_notification,
     on_result,
+    several,
     undeclared,
 )
 from conformance.reference.resources import COUNTER, Resource, not_found
@@ -82,6 +83,10 @@ def _data_uri(item: Message) -> None:
 
 def _missing(call: Call) -> bool:
     return call.method == "resources/read" and "uri" in call.params
+
+
+def _missing_of_ours(call: Call) -> bool:
+    return _missing(call) and str(call.params["uri"]).startswith("reference://text")
 
 
 def _unreadable(call: Call, proceed: Proceed) -> Message | None:
@@ -267,6 +272,16 @@ FAULTS = (
         "resources/not-found-never-empty-contents resources/not-found-32602 resources/uri-inputs-validated",
         "a resource that does not exist has empty contents",
         forgiving(_missing, lambda call: {"contents": []}),
+        since="2026-07-28",
+    ),
+    Fault(
+        "not-found-empty-in-own-scheme",
+        "resources/not-found-never-empty-contents",
+        "a URI of the server's own scheme has empty contents if there is no such resource",
+        several(
+            lambda server: server.templates.clear(),
+            forgiving(_missing_of_ours, lambda call: {"contents": []}),
+        ),
         since="2026-07-28",
     ),
     Fault(

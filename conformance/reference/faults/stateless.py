@@ -119,6 +119,12 @@ def _levels_remembered(server: Server) -> None:
     around(serve)(server)
 
 
+def _names_what_is_there(message: Message, call: Call | None) -> None:
+    declared = [name for name in (call.client if call else {}) if name != "extensions"]
+    if declared:
+        message["error"]["data"] = {"requiredCapabilities": {declared[0]: {}}}
+
+
 def _names_in_a_list(message: Message, call: Call | None) -> None:
     data = message["error"]["data"]
     data["requiredCapabilities"] = list(data["requiredCapabilities"])
@@ -219,6 +225,13 @@ FAULTS = (
         "meta/missing-capability-named",
         "-32021 does not say which capability is missing",
         on_error("The client lacks", lambda message, call: drop(message["error"], "data")),
+        since=NEW,
+    ),
+    Fault(
+        "missing-capability-is-declared",
+        "meta/missing-capability-named",
+        "-32021 names a capability that the client declared",
+        on_error("The client lacks", _names_what_is_there),
         since=NEW,
     ),
     Fault(
