@@ -36,7 +36,9 @@ MAX_REPLACED = 100
 """Ids of a session that are known to be its own though a later answer gave another one."""
 
 AT_ONCE = 0.05
-"""Seconds in which a connection that had ended before something was written to it shows that."""
+"""Seconds in which a connection that had ended before something was written to it shows that, on this machine."""
+TRIPS = 3
+"""The same elsewhere, in times that it takes to connect."""
 
 SESSION = "mcp-session-id"
 
@@ -62,7 +64,7 @@ class Job:
     dropped: bool = False
     written: float = 0.0
 
-    def stale(self, error: Exception) -> bool:
+    def stale(self, error: Exception, at_once: float) -> bool:
         """Whether only a connection of earlier exchanges has ended, as servers close those that are idle.
 
         It is sent again then, as browsers do (RFC 9112, 9.3.1, lets a client that knows that it may). What ends later
@@ -73,8 +75,8 @@ class Job:
         broken = isinstance(error, (httpx2.ReadError, httpx2.WriteError)) or (
             isinstance(error, httpx2.RemoteProtocolError) and "without sending a response" in str(error)
         )
-        at_once = not self.written or time.monotonic() - self.written < AT_ONCE
-        return broken and at_once and not (self.connected or self.answered or self.dropped)
+        soon = not self.written or time.monotonic() - self.written < at_once
+        return broken and soon and not (self.connected or self.answered or self.dropped)
 
 
 class Over(NamedTuple):
@@ -128,7 +130,8 @@ class HttpTransport(AtUrl):
         self._session = ""
         self._replaced: deque[str] = deque(maxlen=MAX_REPLACED)
         self._agreed = False
-        self._broke_off = ""
+        self._broke_off, self._connecting = "", 0.0
+        """Seconds that it took to connect, the last time."""
         self._url, self._client = client_for(url, headers, limits)
 
     def start(self) -> None:
@@ -237,7 +240,7 @@ class HttpTransport(AtUrl):
                 return self._converse(job)
             except Exception as error:
                 first = first or error
-                if self._closed or not job.stale(error):
+                if self._closed or not job.stale(error, max(AT_ONCE, TRIPS * self._connecting)):
                     over = self._broken(job, first, refused(error))
                     first = None  # or this call and the exception would keep each other
                     return over
@@ -396,12 +399,12 @@ class HttpTransport(AtUrl):
 
     def _trace(self, job: Job, event: str, info: Mapping[str, Any]) -> None:
         """Keeps the sockets that the client opens, so that closing can wake whoever reads from them."""
-        if event.endswith(".send_request_body.complete"):
+        if event.endswith((".connect_tcp.started", ".send_request_body.complete")):
             job.written = time.monotonic()
-        if not event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            return
-        job.connected = True
-        self._keep(info["return_value"].get_extra_info("socket"))
+        elif event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._connecting = time.monotonic() - job.written
+            job.connected = True
+            self._keep(info["return_value"].get_extra_info("socket"))
 
     def _keep(self, connection: socket.socket) -> None:
         with self._changed:

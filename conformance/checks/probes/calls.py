@@ -101,7 +101,7 @@ def _patience(seconds: float, limit: float) -> float:
 def call_quickly(session: Session, params: Json) -> Call:
     """A call that is cancelled if the tool turns out to be slow."""
     call = session.send("tools/call", params)
-    if not session.wait(call, timeout=soon(session)):
+    if not session.wait(call, timeout=soon(session)) and not call.turned_down:
         session.slow_tools.add(str(params.get("name")))
         cancel(session, call)
     return call
@@ -145,7 +145,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
             yield tool, call
         elif not session.alive:
             return
-        else:
+        elif not call.turned_down:
             session.slow_tools.add(str(tool.get("name")))
             slow.append((tool, call))
             if len(slow) == MAX_TIMEOUTS or session.deaf:  # a server that hangs takes no other call
