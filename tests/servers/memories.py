@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -102,6 +103,31 @@ class Pings(BothEras):
             self.say({"jsonrpc": "2.0", "id": f"ping {self.number}", "method": "ping"})
 
 
+class Reshaped(Tools):
+    """A tool that was called says that the list of tools has changed: from then on it returns something else."""
+
+    calls = 0
+
+    def greeting(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Announces that."""
+        return {**super().greeting(params), "capabilities": {"tools": {"listChanged": True}}}
+
+    def answer(self, message: Message) -> Message:
+        """The tool with what it returns now."""
+        told = super().answer(message)
+        if message["method"] == "tools/list" and "result" in told:
+            for tool in told["result"]["tools"]:
+                tool["outputSchema"] = {"type": "object", "required": [f"after {self.calls} calls"]}
+        return told
+
+    def called(self, name: str) -> Message:
+        """What it has promised, and the next promise."""
+        now = {f"after {self.calls} calls": name}
+        self.calls += 1
+        self.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        return {"result": {"content": [{"type": "text", "text": json.dumps(now)}], "structuredContent": now}}
+
+
 class Quota(Tools):
     """Announces changes of its list of tools, and gives that so many times in a session: to find one with --only."""
 
@@ -153,6 +179,7 @@ MODES = {
     "busy": Busy,
     "pings": Pings,
     "restless": Restless,
+    "reshaped": Reshaped,
 }
 LATER = {**MODES, "quota": Quota}
 

@@ -75,6 +75,11 @@ def structured_tools(tools: Json) -> dict[str, Json]:
     return {str(tool.get("name")): tool for tool in listed if tool.get("outputSchema") is not None}
 
 
+def announced(session: Session) -> bool:
+    """Whether the server has said in this session that its tools have changed, so that what was listed may not hold."""
+    return any(isinstance(frame.message, dict) and frame.message.get("method") == CHANGED for frame in session.trace)
+
+
 class Structured(Watcher):
     """See the module. It judges calls that cases make for other reasons, and the results of tasks.
 
