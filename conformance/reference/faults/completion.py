@@ -70,6 +70,11 @@ def _uncut(result: Message, call: Call) -> None:
         completion["values"] = [*completion["values"], *more]
 
 
+def _more_though_all(result: Message, call: Call) -> None:
+    completion = result["completion"]
+    completion.update(total=len(completion["values"]), hasMore=True)
+
+
 FAULTS = (
     Fault(
         "complete-unknown",
@@ -92,6 +97,18 @@ FAULTS = (
         "the values of a completion are numbers",
         _completion([1, 2]),
         since="2025-03-26",
+    ),
+    Fault(
+        "completion-total-too-small",
+        "completion/result-shape",
+        "the total of a completion is less than the number of its values",
+        on_result(("completion/complete",), lambda result, call: result["completion"].update(total=0)),
+    ),
+    Fault(
+        "completion-more-though-all",
+        "completion/result-shape",
+        "a completion says that there is more, and that what came is all",
+        on_result(("completion/complete",), _more_though_all),
     ),
     Fault(
         "completion-too-many",
