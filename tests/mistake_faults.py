@@ -30,6 +30,7 @@ ROW_OF = {
     "samples-null-options": "null-for-absent",
     "structured-content-missing": "structured-content-forgotten",
     "structured-content-missing-in-task": "structured-content-forgotten",
+    "calls-answered-as-the-last": "structured-content-forgotten",
     "output-schema-array": "structured-content-forgotten",
     "version-copied": "version-copied",
     "stays-after-input": "end-of-input-ignored",
