@@ -9,7 +9,7 @@ from typing import ClassVar
 from conformance.checks.fuzz.choices import Choices
 from conformance.checks.fuzz.example import DIED, SWALLOWED, Breach, Example, Reply
 from conformance.checks.fuzz.schema_values import Break, Maker, Part, Schema, Unmakeable, broken
-from conformance.checks.invariants.structured import CONFORMS, Undecidable, announced, misfit_of
+from conformance.checks.invariants.structured import CONFORMS, Undecidable, misfit_of
 from conformance.checks.probes import Bench
 from conformance.codes import INTERNAL_ERROR
 from conformance.model import Json, Severity
@@ -238,8 +238,6 @@ class ToolArguments:
             return EXECUTION
         if not wrong:
             return CONFORMS
-        if announced(self._session):
-            return EXECUTION
         named = f"tool {tool.listed['name']!r}"
         there = "structuredContent" in result
         return Breach(

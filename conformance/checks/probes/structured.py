@@ -1,13 +1,23 @@
-"""Structured content of tool results, against the text beside it."""
+"""Structured content of tool results: against the text beside it, and whether a schema still counts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
+from conformance.checks.invariants.structured import announced
+from conformance.checks.probes.lists import walk
 from conformance.model import Json, elements
 from conformance.session.messages import too_deep
-from conformance.session.session import Call
+from conformance.session.session import Call, Session
+
+
+def outdated(session: Session, tool: Json) -> bool:
+    """Whether the server has said that its tools have changed, and gives this one another outputSchema now."""
+    if not announced(session):
+        return False
+    listed = {each.get("name"): each for each in walk(session, "tools").items}
+    return bool(listed.get(tool.get("name"), {}).get("outputSchema") != tool.get("outputSchema"))
 
 
 def text_beside(call: Call) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.invariants.structured import Undecidable, announced, misfit_of
+from conformance.checks.invariants.structured import Undecidable, misfit_of
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, call_quickly
 from conformance.checks.probes.listed import unknown
-from conformance.checks.probes.lists import compare, walk
+from conformance.checks.probes.lists import compare
 from conformance.checks.probes.outcome import complete, succeeded
-from conformance.checks.probes.structured import text_beside
+from conformance.checks.probes.structured import outdated, text_beside
 from conformance.model import Json
 from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
@@ -46,17 +46,11 @@ def _structure(bench: Bench, tool: Json, call: Call) -> dict[str, Json]:
         return {}
     try:
         wrong = misfit_of(schema, call.result, bench.session.revision.date)
-        if wrong and announced(bench.session) and not _still_promised(bench, tool):
+        if wrong and outdated(bench.session, tool):
             return {"undecidable": "its outputSchema has changed since it was listed"}
         return {"schema": schema, "misfit": wrong}
     except Undecidable as reason:
         return {"undecidable": str(reason)}
-
-
-def _still_promised(bench: Bench, tool: Json) -> bool:
-    """Whether the tool is listed with the same outputSchema as before."""
-    listed = {each.get("name"): each for each in walk(bench.session, "tools").items}
-    return bool(listed.get(tool.get("name"), {}).get("outputSchema") == tool.get("outputSchema"))
 
 
 def _calls_of_each(bench: Bench) -> Iterator[tuple[Json, Call]]:
