@@ -115,7 +115,7 @@ def _content_of_the_last(method: str) -> Apply:
 FAULTS = (
     Fault(
         "calls-answered-as-the-last",
-        f"{APART} tools/arguments-kept-apart tools/structured-content-conforms",
+        f"{APART} tools/arguments-kept-apart tools/structured-content-conforms progress/value-increases",
         "of several calls at the same time each gets the answer to the last",
         _content_of_the_last("tools/call"),
         only="2025-11-25 2026-07-28",

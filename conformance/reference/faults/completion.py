@@ -170,7 +170,7 @@ FAULTS = (
     ),
     Fault(
         "completion-uncut",
-        "completion/at-most-100-values",
+        "completion/at-most-100-values completion/result-shape",
         "where there are more than 100 values, all of them come",
         on_result(("completion/complete",), _uncut),
     ),
