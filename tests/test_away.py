@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from fronts import conform
 from test_authorization import serving
 
 from conformance.reference.http import Handler
+from conformance.transports.pace import LONGEST, MOST, TRIES, Pace
 
 REVISION = ("--revision", "2025-11-25", "--fuzz", "0")
 
@@ -50,3 +52,62 @@ def test_what_a_server_tells_after_it_has_closed_the_stream_of_a_get_is_heard_by
     verdicts = {each["requirement"]: each["verdict"] for each in run["verdicts"]}
     assert (said.returncode, verdicts["resources/update-announced"]) == (0, "passed"), said.stdout
     assert "failed" not in verdicts.values(), said.stdout
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_is_asked_too_often_is_asked_again_when_it_says(
+    status: int, revision: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.json"
+    asked = itertools.count(1)
+
+    def post(handler: Any, body: bytes) -> None:
+        if next(asked) % 5:
+            Handler._post(handler, body)
+        else:
+            handler.answer(status, b'{"error":"slow down"}', {"Retry-After": "0", "Content-Type": "application/json"})
+
+    with serving({"_post": post}, protected=False) as url:
+        areas = ("--only", "tools", "--only", "resources", "--only", "asking", "--only", "lifecycle")
+        said = conform("--url", url, "--revision", revision, *areas, "--fuzz", "0", "--json", file)
+    (run,) = json.loads(file.read_text())["runs"]
+    verdicts = [each["verdict"] for each in run["verdicts"]]
+    assert (said.returncode, verdicts.count("failed"), verdicts.count("blocked")) == (0, 0, 0), said.stdout
+    assert "messages were refused by HTTP status 429 or 503 with Retry-After, and sent again then" in said.stdout
+
+
+def test_a_server_that_wants_to_be_asked_again_tomorrow_is_taken_at_its_word(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    asked = itertools.count(1)
+
+    def post(handler: Any, body: bytes) -> None:
+        if next(asked) < 40:
+            Handler._post(handler, body)
+        else:
+            handler.answer(429, b"", {"Retry-After": "86400"})
+
+    with serving({"_post": post}, protected=False) as url:
+        said = conform("--url", url, *REVISION, "--only", "tools", "--json", file)
+    assert (said.returncode, "HTTP status 429 Too Many Requests" in said.stdout) == (3, True), said.stdout
+
+
+def test_a_server_is_given_the_time_that_it_asks_for_within_limits() -> None:
+    pace = Pace()
+    assert not pace.refused(429, {}, 0)
+    assert not pace.refused(200, {"retry-after": "1"}, 0)
+    assert not pace.refused(429, {"retry-after": str(LONGEST + 1)}, 0)
+    assert not pace.refused(429, {"retry-after": "1"}, TRIES)
+    assert (pace.times, pace.left) == (0, 0.0)
+    assert pace.refused(503, {"retry-after": "5"}, 0)
+    assert 0.0 < pace.left <= 5.0
+    assert 0.0 <= pace.away < 5.0
+
+
+def test_a_server_that_always_asks_for_time_gets_no_more_than_there_is_for_all_of_it() -> None:
+    now = itertools.count(1000.0, LONGEST)
+    pace = Pace(lambda: next(now))
+    times = 0
+    while pace.refused(429, {"retry-after": f"{LONGEST:.0f}"}, 0):
+        times += 1
+    assert times == MOST // LONGEST

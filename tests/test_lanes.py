@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from fronts import conform
 
+from conformance.catalogue.cases import Case, Isolation
+from conformance.engine.lanes import Lane
 from conformance.engine.options import Options
 from conformance.engine.runner import Runner
+from conformance.engine.units import State
 from conformance.model import Fuzzing, Target, Verdict
 from conformance.revisions import BY_DATE
+from conformance.survey.survey import CallPolicy
 
 REFERENCE = (sys.executable, "-m", "conformance.reference")
 BAD_SERVERS = Path(__file__).with_name("bad_servers.py")
+FAR_AWAY = Path(__file__).with_name("servers") / "far_away.py"
 HARMFUL = ("jsonrpc/invalid-requests", "cancellation/invalid", "fuzz/malformed", "fuzz/invalid-requests")
 
 
@@ -67,3 +75,63 @@ def test_a_server_that_one_case_hurts_is_replaced_for_the_next() -> None:
     # What the others put to the test they have put to the test all the same.
     passed = {v.requirement.id for run in runner.report().runs for v in run.verdicts if v.verdict is Verdict.PASSED}
     assert passed >= {"jsonrpc/invalid-request-code", "jsonrpc/parse-error-code"}
+
+
+class _Clock:
+    """A clock that moves when it is told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def lane(*, transport: str = "stdio", cases: int = 20, isolation: Isolation = "shared") -> tuple[Lane, _Clock]:
+    """A lane of so many cases, and its clock."""
+    state = State(BY_DATE["2025-11-25"], transport, CallPolicy(), startup=0.5)
+    clock = _Clock()
+    each = tuple(Case(f"tools/{n}", "tools", "", isolation=isolation, lane="slow") for n in range(cases))
+    return Lane(state, each, clock), clock
+
+
+def test_another_session_helps_with_a_lane_only_where_much_is_left_to_wait_for() -> None:
+    slow, clock = lane()
+    playing = slow.cases()
+    next(playing)
+    assert not slow.saved  # nobody knows how long its cases take
+    clock.now += 2.0
+    next(playing)
+    assert slow.saved == 36.0  # 18 cases are not begun
+    clock.now += 0.001
+    for _ in range(15):
+        next(playing)
+    assert not slow.saved
+
+
+def test_sessions_that_share_a_lane_play_each_of_its_cases_once() -> None:
+    slow, _ = lane(cases=7)
+    first, second = slow.cases(), slow.cases()
+    taken = [next(first), next(second), next(second), *first, *second]
+    assert sorted(case.id for case in taken) == [f"tools/{n}" for n in range(7)]
+
+
+@pytest.mark.parametrize(("transport", "isolation", "helped"), [("stdio", "process", True), ("http", "session", False)])
+def test_sessions_at_one_url_do_not_share_what_may_disturb_others(
+    transport: str, isolation: Isolation, helped: bool
+) -> None:
+    slow, clock = lane(transport=transport, isolation=isolation)
+    playing = slow.cases()
+    next(playing)
+    clock.now += 2.0
+    next(playing)
+    assert bool(slow.saved) is helped
+
+
+def test_a_sound_server_that_is_far_away_breaks_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    server = shlex.join([sys.executable, str(FAR_AWAY), "0.25", *REFERENCE])
+    areas = (word for area in ("tasks", "progress", "cancellation", "resources") for word in ("--only", area))
+    said = conform("--server", server, "--revision", "2025-11-25", *areas, "--json", file)
+    (run,) = json.loads(file.read_text())["runs"]
+    findings = [each["requirement"] for each in run["verdicts"] if each["verdict"] == "failed"]
+    assert (said.returncode, findings) == (0, []), said.stdout

@@ -25,6 +25,7 @@ from conformance.target.secrets import secrets_of
 from conformance.transports import Arrival, Ended, StartError, Transport
 from conformance.transports.at_url import AtUrl
 from conformance.transports.http import HttpTransport
+from conformance.transports.pace import Pace
 from conformance.transports.sse import SseTransport
 from conformance.transports.stdio import StdioTransport
 from conformance.transports.web import Web
@@ -84,6 +85,7 @@ class Connections:
         self._granting = threading.Lock()
         self.answers = Given()
         self.patience = Patience()
+        self.pace = Pace()
         self._secrets = secrets_of(target)
         self.requests = 0
         self._listened_after = 0.0
@@ -207,6 +209,12 @@ class Connections:
             self._open_ones.discard(transport)
         return told
 
+    def kept_away(self) -> tuple[str, ...]:
+        """How often the server had us come back later, one sentence, if it did."""
+        times = self.pace.times
+        often = f"{times} messages were refused by" if times > 1 else "1 message was refused by"
+        return (f"{often} HTTP status 429 or 503 with Retry-After, and sent again then",) if times else ()
+
     def bare(self) -> Connections:
         """Connections of their own to the same target, which is given neither variables nor headers."""
         return Connections(replace(self.target, env={}, headers={}), self.limits, 0, self._watch)
@@ -262,7 +270,9 @@ class Connections:
 
     def web(self, session: Session) -> Web:
         """A client for single requests to the server of a session, which go without what proves who we are."""
-        return Web(session.transport.url, self._without_token(), self.limits)
+        web = Web(session.transport.url, self._without_token(), self.limits)
+        web.pace = self.pace
+        return web
 
     def release(self, session: Session) -> None:
         """The session is closed and forgotten. Once an idle server had to be ended, the next ones get less time."""
@@ -290,6 +300,7 @@ class Connections:
         Sessions that still run see their target end.
         """
         self.refuse()
+        self.pace.end()
         with self._lock:
             # Nobody has spoken to those that are ready, so nobody minds how they end.
             transports = [(each, hurry) for each in self._open_ones] + [(each, True) for each in self._starts.leave()]
@@ -331,6 +342,8 @@ class Connections:
     ) -> Transport:
         url = server.url if server is not None else self.target.url
         transport = kind(url, self.target_at(url).headers, self.limits, server, owned=owned)
+        if isinstance(transport, HttpTransport):
+            transport.pace = self.pace
         transport.start()
         self._adopt(transport)
         return transport

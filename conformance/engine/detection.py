@@ -15,6 +15,7 @@ from conformance.session.messages import parse
 from conformance.session.session import Call, NotSpoken
 from conformance.target.process import SAID, ending
 from conformance.transports import BARE, StartError
+from conformance.transports.pace import seconds_away
 
 PATIENCE = 5.0
 """Seconds that a server which has answered in one era is given for its first answer in the other."""
@@ -92,15 +93,12 @@ def attempt(revision: Revision, begin: Begin, limits: Limits) -> Attempt:
 
 
 def _invited_in(found: Attempt) -> float | None:
-    """The seconds after which a server that is not ready yet (HTTP 503) wants to be asked again, None if it is not so.
-
-    RFC 9110, 10.2.3: Retry-After.
-    """
+    """In how many seconds a server that is not ready yet (HTTP 503) wants to be asked again, None if it is not so."""
     head = found.call.head if found.call is not None else None
     if found.spoken or head is None or head.status != UNAVAILABLE:
         return None
-    after = head.headers.get("retry-after", "").strip()
-    return max(SOONEST, float(after)) if after.isascii() and after.isdigit() and len(after) < len("1000000") else None
+    after = seconds_away(head.status, head.headers)
+    return None if after is None else max(SOONEST, after)
 
 
 def _try(revision: Revision, begin: Begin, limits: Limits) -> Attempt:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from conformance.catalogue.cases import Case
 from conformance.catalogue.mistakes import of_problem
 from conformance.catalogue.requirements import load, near
 from conformance.checks.invariants import load_invariants
@@ -26,6 +25,7 @@ from conformance.engine.connections import Connections
 from conformance.engine.detection import Attempt, discard, judge_offers, refuses_posts, untestable
 from conformance.engine.frailty import controls
 from conformance.engine.independence import mixes_clients
+from conformance.engine.lanes import Lanes
 from conformance.engine.options import JOBS, Options
 from conformance.engine.own import Own
 from conformance.engine.plan import plan, plan_locked
@@ -107,6 +107,7 @@ class Runner:
                     yield self._noted(f"not every case was played to its end: {over}")
                 if self.options.confirm:
                     yield from self._confirm(pool)
+                yield from (self._noted(note) for note in self._connections.kept_away())
             self._complete = not self._stopped and not limit.reached
         finally:
             if not self._complete:
@@ -336,10 +337,11 @@ class Runner:
     def _test(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
         todo: list[Callable[[], object]] = []
         total = 0
+        lanes = Lanes(self._workshop, self._events.put)
         self._connections.patience.revisions = len(self._states)
         for state in self._states:
             if state.locked:
-                todo += [self._job(state, unit, None) for unit in plan_locked(self.selection.cases, state)]
+                todo += [lanes.job(state, unit, None) for unit in plan_locked(self.selection.cases, state)]
             if state.main is None:
                 continue
             state.survey = self._workshop.survey(state, state.main)
@@ -350,7 +352,7 @@ class Runner:
             state.planned = tuple(case.id for unit in units for case in unit)
             total += len(state.planned)
             for unit in units:
-                todo.append(self._job(state, unit, state.main if unit is units[0] else None))
+                todo.append(lanes.job(state, unit, state.main if unit is units[0] else None))
             self._connections.expect(len(units) - 1)
         total = total or len(todo)
         self._check_mentions()
@@ -365,15 +367,6 @@ class Runner:
                 there = f"there are {', '.join(sorted(names)[:10])}" if names else f"it lists no {mention.kind}"
                 hint = near(mention.name, names) or f"; {there}"
                 raise UsageError(f"{mention.where}: the server has no {mention.kind} {mention.name!r}{hint}")
-
-    def _job(self, state: State, unit: tuple[Case, ...], stage: Stage | None) -> Callable[[], object]:
-        def tell(case: str, outcome: str, seconds: float) -> None:
-            self._events.put(events.CaseEnded(state.revision.date, state.transport, case, outcome, seconds))
-
-        def job() -> None:
-            self._workshop.play(state, unit, tell, stage)
-
-        return job
 
     def _work(self, pool: ThreadPoolExecutor, todo: Iterable[Callable[[], object]]) -> Iterator[events.Event]:
         jobs = [pool.submit(job) for job in todo]

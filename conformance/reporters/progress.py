@@ -43,7 +43,7 @@ class ProgressLine:
             self._done, self._total = 0, event.total
             self._progress.update(self._task, description="testing", total=event.total)
         elif isinstance(event, Confirming):
-            self._begin(f"testing {event.count} failures again, on fresh servers")
+            self._begin(_confirming(event.count))
         elif isinstance(event, CaseEnded):
             self._done += 1
             what = f"{event.revision} {event.case.partition('/')[0]}"
@@ -82,7 +82,7 @@ class LifeLine:
         elif isinstance(event, Planned):
             self._doing, self._done, self._total = "testing", 0, event.total
         elif isinstance(event, Confirming):
-            self._doing, self._total = f"testing {event.count} failures again, on fresh servers", 0
+            self._doing, self._total = _confirming(event.count), 0
         elif isinstance(event, CaseEnded):
             self._done += 1
         elif isinstance(event, Finished):
@@ -99,3 +99,7 @@ class LifeLine:
             with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
                 self._stream.write(f"mcp-conform: {self._doing}{cases} ({seconds:.0f} s)\n")
                 self._stream.flush()
+
+
+def _confirming(count: int) -> str:
+    return f"testing {count} {'finding' if count == 1 else 'findings'} again, on fresh servers"

@@ -80,6 +80,11 @@ class Call:
     opens: str = ""
     room: int = ROOM
 
+    def revive(self) -> None:
+        """What was given up before may still come, unless its answer was too large or nobody took the request."""
+        if not (self.unread or self.turned_down):
+            self.lost, self.late = "", False
+
     def hear(self, notification: Frame) -> None:
         """A notification came while the call was under way."""
         if self.room > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Collection
@@ -86,7 +87,8 @@ class Patience:
     """Learns what goes unanswered while the target answers other requests, and how long it usually takes.
 
     That a request went unanswered counts once something that was asked later has been answered. From any thread.
-    `slowest` is how many seconds the slowest answer took so far, `revisions` in how many the target is tested.
+    `slowest` is how many seconds the slowest answer took so far; `way` what the quickest to a sentinel took,
+    since that is how far away the target is. `revisions` is in how many the target is tested.
     """
 
     def __init__(self) -> None:
@@ -94,6 +96,7 @@ class Patience:
         self._missed: Counter[str] = Counter()
         self._openings: dict[str, float] = {}
         self.slowest = 0.0
+        self._quickest = math.inf
         self.revisions = 1
         self._chances = CHANCES
         self._strays = 0
@@ -170,6 +173,11 @@ class Patience:
         return self._over or self._short_of_time
 
     @property
+    def way(self) -> float:
+        """Seconds that an answer takes though nothing has to be done for it."""
+        return 0.0 if self._quickest == math.inf else self._quickest
+
+    @property
     def grace(self) -> float:
         """Seconds in which the right answer may still follow one with a wrong id."""
         return SHORT_GRACE if self.confused else GRACE
@@ -206,6 +214,8 @@ class Patience:
         if call.method not in (*MAY_TAKE_LONG, LASTING) and call.sent.number > 0:
             with self._lock:
                 self.slowest = max(self.slowest, seconds)
+                if call.awaited and seconds:  # other requests may be meant to confuse
+                    self._quickest = min(self._quickest, seconds)
                 self._missed.pop(kind_of(call.method, call.params), None)
 
     def missed(self, call: Call) -> None:

@@ -15,7 +15,7 @@ from conformance.session.features import feature_of, reports_progress, tells_pro
 from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, parse
 from conformance.session.patience import COUNTED, NotWaitedFor, Patience
 from conformance.session.polling import Polling
-from conformance.transports import Ended
+from conformance.transports import AGAIN, Arrival, Ended
 
 LONGEST_NAME = 200
 """Characters of a method, which may be made up, that are named."""
@@ -77,6 +77,13 @@ class Requests:
             call.head = frame
             call.opens = call.opens or (frame.headers.get("mcp-session-id", "") if call.method == "initialize" else "")
         self.polling.heard(call, frame)
+
+    def sent_again(self, arrival: Arrival, began: float) -> bool:
+        """Whether it only says that a request counts as sent by now, in a session that `began` then."""
+        call = self.by_exchange.get(arrival.exchange or 0) if arrival.channel == AGAIN else None
+        if call is not None:
+            call.sent = call.sent._replace(at=arrival.at - began)
+        return arrival.channel == AGAIN
 
     def over(self, ended: Ended) -> None:
         """An HTTP exchange is over. What it asked gets no answer any more, unless we can come back for that."""

@@ -23,7 +23,6 @@ from conformance.transports import BARE, Arrival, Ended, Ending, Transport, repl
 
 __all__ = ["MAY_TAKE_LONG", "Call", "How", "NotSpoken", "Observer", "Session", "encode", "id_key", "parse"]
 
-
 TURN = 0.02
 """Seconds between two looks at whether another session has found out what this one waits for."""
 
@@ -213,13 +212,12 @@ class Session:
         """
         usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self.opened)
         limit, hurried = usual if timeout is None else (timeout, False)
-        deadline = time.monotonic() + limit
+        deadline, away = time.monotonic() + limit, self.transport.away
         for call in calls:
-            if not (call.unread or call.turned_down):  # what was given up before may still come
-                call.lost, call.late = "", False
+            call.revive()
         while waiting := [] if until() else [call for call in calls if not call.done]:
             deadline = deadline if hurried else self.requests.polling.extended(deadline, waiting, limit)
-            left, due = deadline - time.monotonic(), self.requests.due
+            left, due = deadline + self.transport.away - away - time.monotonic(), self.requests.due
             if due is not None and (due <= 0 or left <= 0):
                 self.requests.adopt()
                 continue
@@ -231,7 +229,8 @@ class Session:
             break
         now, full = time.monotonic(), self.limits.answer
         if self.opened:  # else it may be the start of the target that takes long
-            began = deadline - limit if waiting else self._delays.shifted(deadline - limit, now)
+            began = deadline - limit + self.transport.away - away
+            began = began if waiting else self._delays.shifted(began, now)
             self.patience.waited(began, now, full, answered=not waiting, patient=limit >= full)
         begun = self.transport.unfinished() if waiting and self.ended is None else b""
         self.requests.check_read(waiting or calls, unfinished=len(begun) >= LARGE and may_answer(begun))
@@ -347,7 +346,8 @@ class Session:
 
     def _take(self, event: Arrival | Ended | None) -> None:
         if isinstance(event, Arrival):
-            self._hear(event)
+            if not self.requests.sent_again(event, self._began):
+                self._hear(event)
         elif isinstance(event, Ended):
             if event.arrival is not None:
                 self._hear(event.arrival)

@@ -14,8 +14,21 @@ from typing import NamedTuple, Protocol
 
 from conformance.target.process import StartError, Used, left_behind
 
-__all__ = ["BARE", "OURS", "Arrival", "Ended", "Ending", "Inbox", "StartError", "Transport", "Used", "replaced"]
+__all__ = [
+    "AGAIN",
+    "BARE",
+    "OURS",
+    "Arrival",
+    "Ended",
+    "Ending",
+    "Inbox",
+    "StartError",
+    "Transport",
+    "Used",
+    "replaced",
+]
 
+AGAIN = "again"
 BARE = ("head", "event", "end", "endpoint", "reply")
 """The channels on which no message comes: what HTTP says around messages."""
 OURS = "the client closed the connection"
@@ -28,7 +41,8 @@ class Arrival(NamedTuple):
     `channel` is `stdout`, `body` (a whole non-SSE body) or `sse` (the data of one event that has any); without bytes
     `head` (HTTP status and headers), `event` (an event without data) or `end` (of an answer, as in
     `Ended.arrival`); of HTTP+SSE `endpoint` (the data of the event of that type), `event` (one of a type that is not
-    known) and `reply` (the body that answers a POST). `fields` are `id`, `retry` and, of HTTP+SSE, `event` of an event.
+    known) and `reply` (the body that answers a POST). AGAIN is nothing that came: the message was sent again, as the
+    server had asked. `fields` are `id`, `retry` and, of HTTP+SSE, `event` of an event.
     `at` is a `time.monotonic()`. `omitted` counts bytes cut off because the message was longer than the transport
     keeps.
     """
@@ -160,6 +174,10 @@ class Transport(Protocol):
 
     def listens_at(self) -> tuple[str, ...]:
         """The addresses at which a target that we started listens for connections to its URL, as far as is known."""
+
+    @property
+    def away(self) -> float:
+        """Seconds for which the target has had us stay away so far."""
 
     def used(self) -> Used:
         """What a process which is the target alone has used so far, with what it started; nothing if unknown."""

@@ -25,6 +25,11 @@ class AtUrl:
         self._inbox = Inbox()
         self._closed = False
 
+    @property
+    def away(self) -> float:
+        """Nobody asks for that where messages have no answers of their own."""
+        return 0.0
+
     def unfinished(self) -> bytes:
         """There are no lines."""
         return b""

@@ -9,18 +9,20 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from conformance.budget import BYTES, MOST_BYTES, kept
 from conformance.model import Limits
 from conformance.target.listening import RunningServer, reach
-from conformance.transports import AND_GONE, OURS, Arrival, Ended, Ending
+from conformance.transports import AGAIN, AND_GONE, OURS, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
 from conformance.transports.event_stream import Event, EventStream, is_stream
+from conformance.transports.exchange import Job, Over
 from conformance.transports.http_client import client_for, refused, shut, socket_of
+from conformance.transports.pace import Pace
 from conformance.transports.redirects import onward, plain
 from conformance.transports.written_requests import APART, WHOLE, WrittenAnswer, completed, connected, method_of
 
@@ -41,58 +43,6 @@ TRIPS = 3
 """The same elsewhere, in times that it takes to connect."""
 
 SESSION = "mcp-session-id"
-
-
-@dataclass(slots=True)
-class Job:
-    """One exchange: what is sent, whether a connection was opened for it, whether an answer has begun.
-
-    `written` is when it was sent, in seconds of the monotonic clock. `speaks` is the socket on which the answer comes;
-    `dropped` means that we have broken it off. `whole` means that `data` is the request with its head; `apart` that
-    what answers it is no message.
-    """
-
-    number: int
-    method: str
-    data: bytes
-    headers: dict[str, str]
-    whole: bool = False
-    apart: bool = False
-    connected: bool = False
-    answered: bool = False
-    speaks: socket.socket | None = None
-    dropped: bool = False
-    written: float = 0.0
-
-    def stale(self, error: Exception, at_once: float) -> bool:
-        """Whether only a connection of earlier exchanges has ended, as servers close those that are idle.
-
-        It is sent again then, as browsers do (RFC 9112, 9.3.1, lets a client that knows that it may). What ends later
-        than such a connection shows that it has ended was read by the server, which may have begun with it.
-        """
-        import httpx2
-
-        broken = isinstance(error, (httpx2.ReadError, httpx2.WriteError)) or (
-            isinstance(error, httpx2.RemoteProtocolError) and "without sending a response" in str(error)
-        )
-        soon = not self.written or time.monotonic() - self.written < at_once
-        return broken and soon and not (self.connected or self.answered or self.dropped)
-
-
-class Over(NamedTuple):
-    """How an exchange ended, for people, and, if it is the `last`, why; whether the session alone is `lost`.
-
-    `unread` means that its answer was too large, `refused` that there was no connection, `empty` that the answer held
-    no message, `accepted` that what answers it comes elsewhere.
-    """
-
-    reason: str
-    last: str = ""
-    lost: bool = False
-    unread: bool = False
-    refused: bool = False
-    empty: bool = False
-    accepted: bool = False
 
 
 class HttpTransport(AtUrl):
@@ -133,6 +83,7 @@ class HttpTransport(AtUrl):
         self._broke_off, self._connecting = "", 0.0
         """Seconds that it took to connect, the last time."""
         self._url, self._client = client_for(url, headers, limits)
+        self.pace = Pace()
 
     def start(self) -> None:
         """Check that somebody listens. Raises StartError."""
@@ -160,6 +111,11 @@ class HttpTransport(AtUrl):
     def carry(self, headers: Mapping[str, str]) -> None:
         """From now on these go with every message, in place of those with the same names."""
         self._client.headers.update(headers)
+
+    @property
+    def away(self) -> float:
+        """See `Pace`."""
+        return self.pace.away
 
     def break_off(self, exchange: int) -> None:
         """Close the connection of an exchange, if it is under way."""
@@ -291,6 +247,7 @@ class HttpTransport(AtUrl):
 
     def _speak(self, job: Job, url: URL, followed: bool = False) -> Over:
         """One request and its answer; says how the answer ended."""
+        self._stay_away(job)
         with self._client.stream(
             job.method,
             url,
@@ -304,12 +261,14 @@ class HttpTransport(AtUrl):
             job.speaks = socket_of(response)
             if job.dropped:
                 return Over(OURS)
+            later = job.method == "POST" and self.pace.refused(status, answered, job.again)
             if status < 300:  # before anybody hears of it and goes on
                 self._agreed = True
                 self._named(answered.get(SESSION, self._session))
-            self._put(Arrival("head", b"", time.monotonic(), job.number, status, answered))
+            if not later:
+                self._put(Arrival("head", b"", time.monotonic(), job.number, status, answered))
             leads, why_not = onward(url, status, answered.get("location", ""), followed=followed)
-            if leads is None:
+            if leads is None and not later:
                 body = b""
                 if is_stream(answered):
                     self._stream(job, response, status, answered)
@@ -318,7 +277,16 @@ class HttpTransport(AtUrl):
                 if job.dropped:
                     return Over(OURS)
                 return self._concluded(job, status, body, why_not)
-        return self._speak(job, leads, followed=True)
+        job.again, job.answered = job.again + later, False
+        return self._speak(job, leads or url, followed=followed or leads is not None)
+
+    def _stay_away(self, job: Job) -> None:
+        """Wait where the server has asked for it: the message counts as sent after that."""
+        if job.method != "POST" or not (job.again or self.pace.left):
+            return
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or job.dropped, self.pace.left)
+        self._put(Arrival(AGAIN, b"", time.monotonic(), job.number))
 
     def _concluded(self, job: Job, status: int, body: bytes, why_not: str) -> Over:
         """What an answer that has come to its end means for those that follow."""

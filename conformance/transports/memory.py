@@ -16,6 +16,7 @@ class MemoryTransport:
     has_headers = False
     single_stream = True
     ours = True
+    away = 0.0
     host = ""
     posts_apart = False
     url = ""

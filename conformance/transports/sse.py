@@ -14,7 +14,8 @@ from conformance.target.listening import RunningServer
 from conformance.transports import OURS, Arrival, Ended
 from conformance.transports.ended_sessions import turned_away
 from conformance.transports.event_stream import STREAM, Event
-from conformance.transports.http import HttpTransport, Job, Over
+from conformance.transports.exchange import Job, Over
+from conformance.transports.http import HttpTransport
 from conformance.transports.redirects import origin, plain
 
 if TYPE_CHECKING:

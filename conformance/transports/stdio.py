@@ -52,6 +52,7 @@ class StdioTransport:
     has_headers = False
     single_stream = True
     ours = True
+    away = 0.0
     host = ""
     posts_apart = False
     url = ""

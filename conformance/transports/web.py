@@ -14,6 +14,7 @@ from conformance.model import Json, Limits
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.event_stream import STREAM, EventStream, media_type
 from conformance.transports.http_client import client_for, shut
+from conformance.transports.pace import Pace
 from conformance.transports.redirects import LEADING, onward, origin
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Web:
         self._sockets: set[socket.socket] = set()
         self._late = False
         self._url, self._client = self._connect()
+        self.pace = Pace()
 
     def _connect(self) -> tuple[URL, Client]:
         url, client = client_for(self.url, self._headers, self._limits)
@@ -95,7 +97,21 @@ class Web:
         body: bytes = b"",
         until: Callable[[bytes], bool] | None = None,
     ) -> Page:
-        """One request; `url` is that of the target if it is empty."""
+        """One request, sent again where the server wants that; `url` is that of the target if it is empty."""
+        again = 0
+        while self.pace.refused((page := self._ask(method, url, headers, body, until)).status, page.headers, again):
+            again += 1
+            self.pace.wait()
+        return page
+
+    def _ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None,
+        body: bytes,
+        until: Callable[[bytes], bool] | None,
+    ) -> Page:
         where = self._url.join(url) if url else self._url
         if origin(where) != origin(self._url):
             return Page(method, str(where), lost="it is another origin, which is not asked")

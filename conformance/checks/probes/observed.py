@@ -23,12 +23,16 @@ REPEATED = 2
 
 @dataclass(frozen=True, slots=True)
 class SeenCall:
-    """A call that was answered: its params without `_meta`, how long it took, the levels of what it logged."""
+    """A call that was answered: its params without `_meta`, how long it took, the levels of what it logged.
+
+    `way` is how much of the time any answer takes.
+    """
 
     params: Json
     seconds: float
     levels: tuple[str, ...]
     call: Call
+    way: float = 0.0
 
 
 def seen(bench: Bench, asking: str = "") -> list[SeenCall]:
@@ -50,14 +54,15 @@ def slow_call(bench: Bench) -> SeenCall:
         calls, lacking = seen(bench), ""
     except Unavailable as lack:
         calls, lacking = [], str(lack)
-    known = [each for each in calls if SLOW <= each.seconds <= TOO_SLOW] or _given_up(bench)
+    way = bench.session.patience.way
+    known = [each for each in calls if each.seconds - way >= SLOW and each.seconds <= TOO_SLOW] or _given_up(bench)
     for each in sorted(known, key=lambda each: -each.seconds)[:CANDIDATES]:
         took = [each.seconds]
-        while len(took) <= REPEATED and took[-1] >= SLOW:
+        while len(took) <= REPEATED and took[-1] - way >= SLOW:
             again = _patiently(bench, each.params)
             took.append(_seen(again).seconds if again.answers else 0.0)
-        if took[-1] >= SLOW:
-            return replace(each, seconds=min(took), call=again)
+        if took[-1] - way >= SLOW:
+            return replace(each, seconds=min(took), call=again, way=way)
     raise Unavailable(lacking or f"no tool that was called takes between {SLOW:g} and {TOO_SLOW:g} s each time")
 
 
@@ -78,7 +83,7 @@ def _given_up(bench: Bench) -> list[SeenCall]:
             continue
         if not call.answers:
             late += 1
-        elif _counts(call, "") and (found := _seen(call)).seconds >= SLOW:
+        elif _counts(call, "") and (found := _seen(call)).seconds - bench.session.patience.way >= SLOW:
             return [found]
     return []
 

@@ -22,7 +22,7 @@ MAX_TOOLS = 8
 NEARLY = 0.7
 """The part of a plain call's time from which on a task counts as created when the tool was done."""
 SLOW = 0.15
-"""Seconds that a tool must take before it can be told whether its task was answered early."""
+"""Seconds that a tool must take beyond any answer before it can be told whether its task was answered early."""
 
 NONE = "no tool that may be called runs as a task; allow one with --call-tool"
 
@@ -288,18 +288,19 @@ def _log(frame: Frame) -> Json:
 def _promptness(bench: Bench, run: TaskRun, plain: Call, params: Json) -> Iterator[Observation]:
     """Whether a task is created only when the tool is done: seen twice, and only of tools that take a while."""
     took = plain.answers[0].at - plain.sent.at
-    if took < SLOW:
+    way = bench.session.patience.way
+    if took - way < SLOW:
         return
     seen = {"about": "promptness", "tool": params["name"]}
     first = run.gets[0].result
-    if run.seconds < NEARLY * took or not (isinstance(first, dict) and first.get("status") in TERMINAL):
+    if run.seconds - way < NEARLY * (took - way) or not (isinstance(first, dict) and first.get("status") in TERMINAL):
         yield Observation({**seen, "created-at-the-end": False}, frames=run.created.proof)
         return
     second = begin(bench, run.tool, without_meta(params))
     if second is None:
         return
     look(bench, second)
-    late = second.seconds >= NEARLY * took and second.over
+    late = second.seconds - way >= NEARLY * (took - way) and second.over
     yield Observation(
         {**seen, "created-at-the-end": late},
         frames=(*second.created.proof, *second.gets[0].proof),
