@@ -18,6 +18,8 @@ REASON = "mcp-conform no longer needs it"
 
 NUMBERS, TEXTS, SESSIONS = "another one", "another one with a text as its id", "one of another session with the same id"
 """What is not cancelled, beside what is."""
+NUMBER, TEXT, BARE = "a number", "a string", "a number, and no reason is given"
+"""What a cancellation is like: the id of the request, and whether it has what is optional."""
 QUICK = 1.0
 """Seconds that a tool may take of which two calls more are made."""
 LONG = 80 * "x"
@@ -32,7 +34,8 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
     """A slow tool is called and cancelled at once, until the server heeds it or TRIES times.
 
     It finds out which tool is slow, and for how long it goes on; and if the server heeds it, whether it also does so
-    where the id of the request is a string. Before that, whether another call that is under way meanwhile goes on.
+    where the id of the request is a string, and where no reason is given. Before that, whether another call that is
+    under way meanwhile goes on.
     """
     slow = slow_call(bench)
     yield from _others(bench, slow)
@@ -41,7 +44,7 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
     talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], half) is not None
     if talks and slow.seconds <= QUICK:
         _progress_at_once(bench, slow)
-    for kind in ("a number", "a string"):
+    for kind in (NUMBER, TEXT, BARE):
         seen = list(_cancelled(bench, slow, {"tool": slow.params["name"], "talks": talks, "id": kind}))
         yield from seen
         if any(each.values.get(name) for each in seen for name in ("lost", "answered", "works-on")):
@@ -119,16 +122,17 @@ def _ids(session: Session, kind: str) -> tuple[How, How]:
 def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator[Observation]:
     """What comes of the slow call, made with an id of that kind and cancelled."""
     seconds = slow.seconds
+    why: Json = {} if facts["id"] == BARE else {"reason": REASON}
     answered: Call | None = None
     working: tuple[Call, Frame] | None = None
     for number in range(TRIES):
         token = f"mcp-conform-cancelled-{number}-{bench.session.position}"
-        how = How(id=f"mcp-conform-{token}") if facts["id"] == "a string" else How()
+        how = How(id=f"mcp-conform-{token}") if facts["id"] == TEXT else How()
         call = bench.session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}}, **how)
         call.excused = True
         _let_begin(bench, call, seconds)
         began = time.monotonic()
-        cancelled = bench.session.notify(CANCELLED, {"requestId": call.id, "reason": REASON})
+        cancelled = bench.session.notify(CANCELLED, {"requestId": call.id, **why})
         # On a busy machine the cancellation arrives late, and from a server far away what it says before that: it is
         # from then on that nothing is due.
         over = cancelled.at + time.monotonic() - began + slow.way + (seconds - slow.way) / 2

@@ -32,6 +32,15 @@ CANCELLED = "notifications/cancelled"
 IGNORED = "cancellation/invalid-cancellation-ignored"
 
 
+def _wants_reason(server: Server) -> None:
+    """Do not read a cancellation that gives none."""
+
+    def lines(stream: BinaryIO) -> Iterator[bytes]:
+        return (line for line in stream if CANCELLED.encode() not in line or b'"reason"' in line)
+
+    server.lines = lines
+
+
 def _answered_all_the_same(call: Call, proceed: Proceed) -> Message | None:
     try:
         return proceed(call)
@@ -185,6 +194,13 @@ FAULTS = (
         "cancellation/no-response-after-cancel cancellation/stops-processing transport-stdio/silent-after-cancel",
         "the cancellation of a request whose id is a string has no effect",
         setting("cancel", lambda call: None if isinstance(call.id, str) else call.cancelled.set()),
+        transports="stdio",
+    ),
+    Fault(
+        "cancels-with-a-reason-only",
+        "cancellation/no-response-after-cancel cancellation/stops-processing transport-stdio/silent-after-cancel",
+        "a cancellation without a reason has no effect",
+        _wants_reason,
         transports="stdio",
     ),
     Fault(
