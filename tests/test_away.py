@@ -12,7 +12,7 @@ from fronts import conform
 from test_authorization import serving
 
 from conformance.reference.http import Handler
-from conformance.transports.pace import LONGEST, MOST, TRIES, Pace
+from conformance.transports.pace import IN_VAIN, LONGEST, MOST, TRIES, Pace
 
 REVISION = ("--revision", "2025-11-25", "--fuzz", "0")
 
@@ -110,4 +110,14 @@ def test_a_server_that_always_asks_for_time_gets_no_more_than_there_is_for_all_o
     times = 0
     while pace.refused(429, {"retry-after": f"{LONGEST:.0f}"}, 0):
         times += 1
+        assert not pace.refused(200, {}, 0)
     assert times == MOST // LONGEST
+
+
+def test_a_server_that_refuses_whatever_comes_is_soon_believed() -> None:
+    now = itertools.count(1000.0, LONGEST)
+    pace = Pace(lambda: next(now))
+    times = 0
+    while pace.refused(429, {"retry-after": f"{LONGEST:.0f}"}, 0):
+        times += 1
+    assert times == IN_VAIN // LONGEST

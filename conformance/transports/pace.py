@@ -11,6 +11,8 @@ LONGEST = 5.0
 """Seconds that we stay away at once, at most: who wants more gets its answer taken as it is."""
 MOST = 90.0
 """The same, in a run."""
+IN_VAIN = 10.0
+"""The same, while nothing but such refusals comes."""
 TRIES = 3
 """How often one message is sent again."""
 
@@ -34,19 +36,21 @@ class Pace:
         self._clock = clock
         self._lock = threading.Lock()
         self._until = 0.0
-        self._asked = 0.0
+        self._asked = self._taken = 0.0
         self.times = 0
         self._ended = threading.Event()
 
     def refused(self, status: int, headers: Mapping[str, str], tries: int) -> bool:
         """Whether a message that was answered so, and had been sent again `tries` times, is sent again after `left`."""
         seconds = seconds_away(status, headers)
+        if status and status not in LATER:
+            self._taken = self._asked
         if seconds is None or seconds > LONGEST or tries >= TRIES:
             return False
         with self._lock:
             now = self._clock()
             more = max(0.0, now + seconds - max(now, self._until))
-            if self._asked + more > MOST:
+            if self._asked + more > min(MOST, self._taken + IN_VAIN):
                 return False
             self._asked += more
             self._until = max(self._until, now + seconds)
