@@ -44,6 +44,10 @@ LATER_STARTS = 10
 """Once it is known how long the target takes to start, further starts are waited for so many times as long, and at
 least as long as an answer."""
 
+MUTE, LEAST_START = 3, 2.0
+"""After so many sessions in a row in which it says nothing the answer counts no more: then it is so many seconds at
+least."""
+
 MOST_SLOW = 3.0
 """Where a target takes more than a second to start, tools count as slow that many times later, at most."""
 
@@ -98,6 +102,9 @@ class Connections:
         """What a server at a URL left behind when it was ended, for people."""
         self._patient = limits
         self._hurried = True
+        self._startup = 0.0
+        self._mute = 0
+        """Sessions in a row in which nothing came from the server."""
         self._watch = watch
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -138,9 +145,15 @@ class Connections:
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
         longer = min(MOST_SLOW, max(1.0, startup))
         slow, late = self.limits.slow * longer, self.limits.late * longer
-        start = min(self.limits.start, max(self.limits.answer, LATER_STARTS * max(startup, self._listened_after)))
+        self._startup = max(startup, self._listened_after)
+        start = min(self.limits.start, max(self.limits.answer, LATER_STARTS * self._startup))
         adapted = replace(self.limits, start=start, quiet=quiet, shutdown=shutdown, slow=slow, late=late)
         self.limits = self._patient = adapted
+
+    @property
+    def mute(self) -> bool:
+        """Whether nothing came from the server in the last sessions."""
+        return self._hurried and self._mute >= MUTE
 
     def be_patient(self) -> None:
         """From now on every server gets the full time to end: what was found is put to the test again."""
@@ -275,13 +288,21 @@ class Connections:
         return web
 
     def release(self, session: Session) -> None:
-        """The session is closed and forgotten. Once an idle server had to be ended, the next ones get less time."""
+        """The session is closed and forgotten. Once an idle server had to be ended, the next ones get less time.
+
+        Once no server says a word any more, so do the next ones to start, until one does.
+        """
         with self._lock:
             idle = self._hurried and session.opened and not session.spent and not any(session.pending)
             if idle and session.ending is not None and session.ending.how in ("terminated", "killed"):
                 self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT), impatient=True)
             self._open_ones.discard(session.transport)
             self.requests += len(session.calls)
+            mute = session.position > 0 and all(frame.origin == "us" for frame in session.trace)
+            self._mute = self._mute + 1 if mute else 0
+            if self._hurried and self._startup:
+                start = min(self._patient.start, max(LEAST_START, LATER_STARTS * self._startup))
+                self.limits = replace(self.limits, start=start if self.mute else self._patient.start)
 
     def forget(self, session: Session) -> None:
         """The session is closed, by whomever."""

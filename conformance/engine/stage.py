@@ -84,7 +84,7 @@ class Stage:
             return
         if self.session.case != OPENING:
             self.enter(CLOSING)
-        self.session.close(self.hurried)
+        self.session.close(self.hurried or (self._connections.mute and not self.session.opened))
         self._connections.release(self.session)
         known = self.ledger.mark() if self.lost else None
         for invariant in self._watching:
