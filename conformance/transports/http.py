@@ -124,6 +124,7 @@ class HttpTransport(AtUrl):
             if job is not None:
                 job.dropped = True
                 shut(job.speaks)
+                self._changed.notify_all()
 
     def write(self, data: bytes) -> None:
         """POST the bytes."""
@@ -145,6 +146,7 @@ class HttpTransport(AtUrl):
         """Break off what is still under way."""
         with self._changed:
             self._closed = True
+            self._changed.notify_all()
             sockets, self._sockets = self._sockets, set()
         self._inbox.open_wide()
         if self.server is not None:
@@ -247,7 +249,8 @@ class HttpTransport(AtUrl):
 
     def _speak(self, job: Job, url: URL, followed: bool = False) -> Over:
         """One request and its answer; says how the answer ended."""
-        self._stay_away(job)
+        if not self._still_wanted(job):
+            return Over(OURS)
         with self._client.stream(
             job.method,
             url,
@@ -280,13 +283,14 @@ class HttpTransport(AtUrl):
         job.again, job.answered = job.again + later, False
         return self._speak(job, leads or url, followed=followed or leads is not None)
 
-    def _stay_away(self, job: Job) -> None:
-        """Wait where the server has asked for it: the message counts as sent after that."""
-        if job.method != "POST" or not (job.again or self.pace.left):
-            return
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or job.dropped, self.pace.left)
-        self._put(Arrival(AGAIN, b"", time.monotonic(), job.number))
+    def _still_wanted(self, job: Job) -> bool:
+        """Whether to send it, after the time that the server has asked for: it counts as sent after that."""
+        if job.method == "POST" and (job.again or self.pace.left):
+            with self._changed:
+                while (left := self.pace.left) and not (self._closed or job.dropped):
+                    self._changed.wait(left)
+            self._put(Arrival(AGAIN, b"", time.monotonic(), job.number))
+        return not (self._closed or job.dropped)
 
     def _concluded(self, job: Job, status: int, body: bytes, why_not: str) -> Over:
         """What an answer that has come to its end means for those that follow."""
