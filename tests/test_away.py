@@ -102,6 +102,8 @@ def test_a_server_is_given_the_time_that_it_asks_for_within_limits() -> None:
     assert pace.refused(503, {"retry-after": "5"}, 0)
     assert 0.0 < pace.left <= 5.0
     assert 0.0 <= pace.away < 5.0
+    pace.end()
+    assert not pace.refused(503, {"retry-after": "1"}, 0)
 
 
 def test_a_server_that_always_asks_for_time_gets_no_more_than_there_is_for_all_of_it() -> None:

@@ -71,6 +71,7 @@ class Subject:
         self._clock = clock
         self._connections = Connections(target, clock.within(plan.options.limits), 0)
         self._connections.answers = plan.options.answers
+        self._connections.pace.end()  # who is refused under load is not to come back in secret
         self._started = 0.0
         self._stage: Stage | None = None
         self._survey: Survey | None = None

@@ -214,6 +214,7 @@ class McpServer:
         options, target = self._options, self._server.target
         connections = self._connections = Connections(target, options.limits, 0)
         connections.answers = options.answers
+        connections.pace.end()  # a test may be about just that
         connections.learn = self._mask.learn
         workshop = Workshop(connections, load_invariants(), {})
 

@@ -45,7 +45,7 @@ class Pace:
         seconds = seconds_away(status, headers)
         if status and status not in LATER:
             self._taken = self._asked
-        if seconds is None or seconds > LONGEST or tries >= TRIES:
+        if seconds is None or seconds > LONGEST or tries >= TRIES or self._ended.is_set():
             return False
         with self._lock:
             now = self._clock()
@@ -62,7 +62,7 @@ class Pace:
         self._ended.wait(self.left)
 
     def end(self) -> None:
-        """Nobody waits any more."""
+        """From now on nobody stays away, and every answer is taken as it is."""
         self._ended.set()
 
     @property

@@ -53,6 +53,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         if body:
             self.send_header("Content-Type", "application/json" if status == 200 else "text/plain")
+        if status != 200:
+            self.send_header("Retry-After", "0")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
