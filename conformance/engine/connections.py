@@ -102,7 +102,7 @@ class Connections:
         """What a server at a URL left behind when it was ended, for people."""
         self._patient = limits
         self._hurried = True
-        self._startup = 0.0
+        self._short_start = limits.start
         self._mute = 0
         """Sessions in a row in which nothing came from the server."""
         self._watch = watch
@@ -145,8 +145,9 @@ class Connections:
         shutdown = max(self.limits.shutdown, SHUTDOWN_STARTS * startup)
         longer = min(MOST_SLOW, max(1.0, startup))
         slow, late = self.limits.slow * longer, self.limits.late * longer
-        self._startup = max(startup, self._listened_after)
-        start = min(self.limits.start, max(self.limits.answer, LATER_STARTS * self._startup))
+        usual = LATER_STARTS * max(startup, self._listened_after)
+        start = min(self.limits.start, max(self.limits.answer, usual))
+        self._short_start = min(start, max(LEAST_START, usual))
         adapted = replace(self.limits, start=start, quiet=quiet, shutdown=shutdown, slow=slow, late=late)
         self.limits = self._patient = adapted
 
@@ -222,11 +223,11 @@ class Connections:
             self._open_ones.discard(transport)
         return told
 
-    def kept_away(self) -> tuple[str, ...]:
-        """How often the server had us come back later, one sentence, if it did."""
+    def kept_away(self) -> str:
+        """How often the server had us come back later, for people, "" if it never did."""
         times = self.pace.times
         often = f"{times} messages were refused by" if times > 1 else "1 message was refused by"
-        return (f"{often} HTTP status 429 or 503 with Retry-After, and sent again then",) if times else ()
+        return f"{often} HTTP status 429 or 503 with Retry-After, and sent again then" if times else ""
 
     def bare(self) -> Connections:
         """Connections of their own to the same target, which is given neither variables nor headers."""
@@ -298,11 +299,8 @@ class Connections:
                 self.limits = replace(self.limits, shutdown=min(self.limits.shutdown, IMPATIENT), impatient=True)
             self._open_ones.discard(session.transport)
             self.requests += len(session.calls)
-            mute = session.position > 0 and all(frame.origin == "us" for frame in session.trace)
-            self._mute = self._mute + 1 if mute else 0
-            if self._hurried and self._startup:
-                start = min(self._patient.start, max(LEAST_START, LATER_STARTS * self._startup))
-                self.limits = replace(self.limits, start=start if self.mute else self._patient.start)
+            self._mute = self._mute + 1 if session.position > 0 and not session.heard else 0
+            self.limits = replace(self.limits, start=self._short_start if self.mute else self._patient.start)
 
     def forget(self, session: Session) -> None:
         """The session is closed, by whomever."""

@@ -107,7 +107,8 @@ class Runner:
                     yield self._noted(f"not every case was played to its end: {over}")
                 if self.options.confirm:
                     yield from self._confirm(pool)
-                yield from (self._noted(note) for note in self._connections.kept_away())
+                if away := self._connections.kept_away():
+                    yield self._noted(away)
             self._complete = not self._stopped and not limit.reached
         finally:
             if not self._complete:

@@ -80,10 +80,11 @@ class Requests:
 
     def sent_again(self, arrival: Arrival, began: float) -> bool:
         """Whether it only says that a request counts as sent by now, in a session that `began` then."""
-        call = self.by_exchange.get(arrival.exchange or 0) if arrival.channel == AGAIN else None
-        if call is not None:
+        if arrival.channel != AGAIN:
+            return False
+        if (call := self.by_exchange.get(arrival.exchange or 0)) is not None:
             call.sent = call.sent._replace(at=arrival.at - began)
-        return arrival.channel == AGAIN
+        return True
 
     def over(self, ended: Ended) -> None:
         """An HTTP exchange is over. What it asked gets no answer any more, unless we can come back for that."""

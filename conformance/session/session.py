@@ -34,7 +34,7 @@ class Session:
     `slow_tools` took so long that they are not worth another call. `unasked` is whether what the server sends of its
     own accord can arrive, and the GET of its stream, None as long as nobody has seen to it. `deaf`: the sentinel was
     not answered in time. `secrets` are what the target got and must not tell; `anonymous`: nothing that it got says who
-    we are. `spent`: generated frames were sent, so that nobody judges how the session ends.
+    we are. `heard`: something came. `spent`: generated frames were sent, so that nobody judges how the session ends.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Session:
         self.structured_tools: dict[str, Json] = {}
         self.slow_tools: set[str] = set()
         self.unasked: tuple[bool, Frame | None] | None = None
-        self._heard = self._silent = self.opened = self.spent = self.deaf = self.anonymous = False
+        self.heard = self._silent = self.opened = self.spent = self.deaf = self.anonymous = False
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began, self._next_id = time.monotonic(), 0
@@ -250,7 +250,7 @@ class Session:
 
     def _patience(self) -> float:
         """Seconds for an answer. A process that has said nothing yet may still be starting."""
-        if self._heard or not self.transport.process_per_session:
+        if self.heard or not self.transport.process_per_session:
             return self.limits.answer
         return max(self.limits.answer, self.transport.began + self.limits.start - time.monotonic())
 
@@ -359,7 +359,7 @@ class Session:
             self._take(event.then)
 
     def _hear(self, arrival: Arrival) -> None:
-        self._heard = True
+        self.heard = True
         bare = arrival.channel in BARE
         message, readable, unread = (None, False, "") if bare else read(arrival.data, arrival.omitted)
         frame = Frame(

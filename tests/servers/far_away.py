@@ -12,12 +12,13 @@ import time
 def main(seconds: float, command: list[str]) -> int:
     """Run the command until its input ends; its exit status."""
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert server.stdin is not None
-    assert server.stdout is not None
+    stdin, stdout = server.stdin, server.stdout
+    assert stdin is not None
+    assert stdout is not None
     under_way: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
 
     def hear() -> None:
-        for line in iter(server.stdout.readline, b"") if server.stdout else ():
+        for line in iter(stdout.readline, b""):
             under_way.put((time.monotonic() + seconds, line))
         under_way.put((0.0, b""))
 
@@ -31,9 +32,9 @@ def main(seconds: float, command: list[str]) -> int:
     for thread in threads:
         thread.start()
     for line in iter(sys.stdin.buffer.readline, b""):
-        server.stdin.write(line)
-        server.stdin.flush()
-    server.stdin.close()
+        stdin.write(line)
+        stdin.flush()
+    stdin.close()
     for thread in threads:
         thread.join()
     return server.wait()

@@ -40,7 +40,7 @@ def in_flight(bench: Bench) -> Iterator[Observation]:
     slow = slow_call(bench)
     yield from _others(bench, slow)
     # Whether the tool, left alone, still reports progress after half its time.
-    half = slow.call.sent.at + slow.way + (slow.seconds - slow.way) / 2
+    half = slow.call.sent.at + slow.midway
     talks = _progress_after(bench, slow.call, slow.call.params["_meta"]["progressToken"], half) is not None
     if talks and slow.seconds <= QUICK:
         _progress_at_once(bench, slow)
@@ -135,7 +135,7 @@ def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator
         cancelled = bench.session.notify(CANCELLED, {"requestId": call.id, **why})
         # On a busy machine the cancellation arrives late, and from a server far away what it says before that: it is
         # from then on that nothing is due.
-        over = cancelled.at + time.monotonic() - began + slow.way + (seconds - slow.way) / 2
+        over = cancelled.at + time.monotonic() - began + slow.midway
         bench.session.wait(call, timeout=2 * seconds + bench.session.limits.quiet)
         bench.session.give_up(call)
         sentinel = bench.session.hear_out()

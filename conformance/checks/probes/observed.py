@@ -34,6 +34,11 @@ class SeenCall:
     call: Call
     way: float = 0.0
 
+    @property
+    def midway(self) -> float:
+        """Seconds after which what was said when half of the tool's own time was over has been heard."""
+        return (self.seconds + self.way) / 2
+
 
 def seen(bench: Bench, asking: str = "") -> list[SeenCall]:
     """What the calls made in this session have shown, or those whose `_meta` has the key `asking`.

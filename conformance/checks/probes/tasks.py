@@ -293,16 +293,16 @@ def _promptness(bench: Bench, run: TaskRun, plain: Call, params: Json) -> Iterat
         return
     seen = {"about": "promptness", "tool": params["name"]}
     first = run.gets[0].result
-    if run.seconds - way < NEARLY * (took - way) or not (isinstance(first, dict) and first.get("status") in TERMINAL):
+    late = way + NEARLY * (took - way)
+    if run.seconds < late or not (isinstance(first, dict) and first.get("status") in TERMINAL):
         yield Observation({**seen, "created-at-the-end": False}, frames=run.created.proof)
         return
     second = begin(bench, run.tool, without_meta(params))
     if second is None:
         return
     look(bench, second)
-    late = second.seconds - way >= NEARLY * (took - way) and second.over
     yield Observation(
-        {**seen, "created-at-the-end": late},
+        {**seen, "created-at-the-end": second.seconds >= late and second.over},
         frames=(*second.created.proof, *second.gets[0].proof),
         actual=f"it took {second.seconds:.2f} s, a plain call {took:.2f} s",
     )
