@@ -46,6 +46,14 @@ def test_different_breaches_are_confirmed_each_alone() -> None:
     assert {finding.confirmed for finding in found} == {True}
 
 
+def test_breaches_that_fail_nobody_share_a_server() -> None:
+    faults = ("completion-missing-code", "completion-error-code")
+    rounds, found = confirmed(*faults, only=("completion/each", "completion/missing-argument"))
+    assert rounds == [1]
+    assert {finding.case for finding in found} == {"completion/each", "completion/missing-argument"}
+    assert {finding.confirmed for finding in found} == {True}
+
+
 def finding(case: str, message: str = "m") -> Finding:
     """A finding of the one requirement that there is here."""
     return Finding("tools/list-shape", case, message, "e", "a")

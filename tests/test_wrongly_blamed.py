@@ -12,6 +12,13 @@ from typing import Any
 
 import pytest
 
+from conformance.checks.invariants import load_invariants
+from conformance.checks.ledger import Ledger
+from conformance.engine.connections import Connections
+from conformance.engine.units import Workshop
+from conformance.model import Limits, Target
+from conformance.revisions import BY_DATE
+
 SERVER = Path(__file__).resolve().parent / "servers" / "wrongly_blamed.py"
 EXITS = "transport-stdio/exits-on-stdin-close-implied"
 BAD = Path(__file__).resolve().parent / "bad_servers.py"
@@ -83,6 +90,20 @@ def test_a_server_is_not_blamed_for_arguments_of_ours_that_it_puts_into_its_cont
 def test_a_server_that_waits_for_an_answer_which_cannot_come_any_more_is_not_said_to_stay(tmp_path: Path) -> None:
     said = run(tmp_path, "asks-at-the-end", "--only", EXITS, "--revision", "2025-11-25")
     assert said.grave == {}
+
+
+def test_a_server_that_is_at_work_on_a_tool_which_was_given_up_is_not_said_to_stay(tmp_path: Path) -> None:
+    target = Target((sys.executable, str(SERVER), "works-to-the-end", str(tmp_path)))
+    connections = Connections(target, Limits(answer=5, shutdown=0.5), 0)
+    ledger = Ledger()
+    stage = Workshop(connections, load_invariants(), {}).stage(BY_DATE["2025-11-25"], {}, ledger, own_process=True)
+    stage.open()
+    call = stage.session.send("tools/call", {"name": "echo", "arguments": {}})
+    stage.session.wait(call, timeout=0.1)
+    stage.session.give_up(call)
+    stage.close()
+    connections.close()
+    assert (call.answers, ledger.findings) == ([], [])
 
 
 def test_a_session_that_only_an_unusual_client_opens_is_not_ended_before_its_questions_are_answered(

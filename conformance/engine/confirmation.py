@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance.catalogue.cases import Case
 from conformance.catalogue.selection import Selection
 from conformance.checks.ledger import Ledger
 from conformance.engine.detection import judge_refusal
+from conformance.engine.plan import turn
 from conformance.engine.stage import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage
 from conformance.engine.units import State, Workshop
-from conformance.engine.verdicts import severity_of
-from conformance.model import Finding, FindingKind, Limits, Requirement, Severity
+from conformance.model import Finding, FindingKind, Limits, Severity
 from conformance.session.session import NotSpoken
 from conformance.transports import StartError
 
@@ -48,7 +49,7 @@ class _Waiting:
 class Confirmation:
     """Makes the jobs that put findings to the test again: each case alone, or all `together` on one server.
 
-    Cases that show nothing but advice share one in any case.
+    Cases that show no violation share one in any case, as far as they declare the same client.
 
     With `surveys` whatever is found outside of the cases takes a survey to show. Of the cases that show findings of one
     kind the first is played, whose finding is reported, and the next one only if it does not show it again: so `jobs`
@@ -59,7 +60,6 @@ class Confirmation:
     selection: Selection
     together: bool
     surveys: bool
-    requirements: Mapping[str, Requirement]
     played: set[tuple[str, str]] = field(default_factory=set)
     """Revision and case."""
 
@@ -105,22 +105,29 @@ class Confirmation:
         outside = sorted(failed - {case.id for case in cases})
         if self.together:
             return [(cases, outside)] if failed else []
-        # What is no more than advice fails nobody, so that its cases share a server.
-        weighty = {finding.case for finding in first if self._weighs(state, finding)}
-        parts: list[tuple[tuple[Case, ...], Sequence[str]]] = [((case,), ()) for case in cases if case.id in weighty]
-        light = tuple(case for case in cases if case.id not in weighty)
+        weight: dict[str, Severity] = {}
+        for finding in first:
+            both = (self.workshop.severity(finding, state), weight.get(finding.case, Severity.ADVICE))
+            weight[finding.case] = max(both, key=lambda severity: severity.rank)
+        parts: list[tuple[tuple[Case, ...], Sequence[str]]] = []
+        light: dict[Severity, list[Case]] = {}
+        for case in cases:
+            if weight[case.id] is Severity.VIOLATION:
+                parts.append(((case,), ()))
+            else:
+                light.setdefault(weight[case.id], []).append(case)
+        for sharing in light.values():
+            sharing.sort(key=lambda case: (json.dumps(case.client, sort_keys=True), *turn(case)))
+            parts.append((tuple(sharing), ()))
         # What is outside of the cases goes first: a survey and the end of a session take longest.
-        return [((), outside)] * bool(outside) + parts + [(light, ())] * bool(light)
+        return [((), outside)] * bool(outside) + parts
 
     def _found_in(self, state: State, cases: Sequence[Case]) -> list[Finding]:
         names = {case.id for case in cases}
         return [finding for ledger in state.ledgers for finding in ledger.findings if finding.case in names]
 
     def _weighs(self, state: State, finding: Finding) -> bool:
-        requirement, revision = self.requirements[finding.requirement], state.revision.date
-        return revision in requirement.bases and (
-            severity_of(requirement, revision, finding.ceiling) is not Severity.ADVICE
-        )
+        return self.workshop.severity(finding, state) is not Severity.ADVICE
 
     def _first(self, state: State) -> list[Finding]:
         """Findings that wait for their confirmation, one of a kind."""

@@ -52,7 +52,7 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
         else:
             lone.append((case,))
     # What is said after something illegal is judged less strictly, so that comes last.
-    main, *lanes = (tuple(sorted(each, key=_turn)) for each in groups.values())
+    main, *lanes = (tuple(sorted(each, key=turn)) for each in groups.values())
     others = [part for lane in lanes for part in _parts(lane, state.startup)] + lone
     return [main, *sorted(others, key=lambda unit: -sum(_seconds(case, state.startup) for case in unit))]
 
@@ -72,6 +72,9 @@ def plan_locked(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
     return [(case,) for case in cases if case.id.startswith(f"{AUTHORIZATION}/") and concerns(case, state)]
 
 
-def _turn(case: Case) -> tuple[bool, bool, bool]:
-    """What opens the session itself comes first, then what wants a process on which nothing has happened yet."""
+def turn(case: Case) -> tuple[bool, bool, bool]:
+    """In what order cases share a session.
+
+    What opens it itself comes first, then what wants a process on which nothing has happened yet.
+    """
     return case.open, case.harmful or case.isolation != "process", case.illegal

@@ -82,11 +82,9 @@ class Runner:
         self._connections = Connections(target, options.limits, options.jobs or JOBS, watch)
         self._connections.begin_with(ahead)
         self._connections.answers = options.answers
-        self._workshop = Workshop(self._connections, load_invariants(), probes(), rules, self._limit)
+        self._workshop = Workshop(self._connections, load_invariants(), probes(), rules, self.requirements, self._limit)
         self._conclusion = Conclusion(target, self.selection, self.requirements, self._advice, own.requirements)
-        self._confirmation = Confirmation(
-            self._workshop, self.selection, options.quick, bool(self._advice), self.requirements
-        )
+        self._confirmation = Confirmation(self._workshop, self.selection, options.quick, bool(self._advice))
 
     # -- the straight line
 

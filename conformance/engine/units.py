@@ -23,7 +23,8 @@ from conformance.engine.connections import Connections
 from conformance.engine.player import play
 from conformance.engine.stage import OPENING, SURVEY, Stage, said
 from conformance.engine.time_limit import TimeLimit, out_of_time
-from conformance.model import Fuzzing, Json
+from conformance.engine.verdicts import severity_of
+from conformance.model import Finding, Fuzzing, Json, Requirement, Severity
 from conformance.revisions import BY_DATE, Revision
 from conformance.session.messages import Unread
 from conformance.session.session import NotSpoken, Session
@@ -77,15 +78,23 @@ Report = Callable[[str, str, float], None]
 class Workshop:
     """What units need to be played: connections, checks, the rules for clients that the user named, and time.
 
-    `sparing` means that tools which are known to take long are left out.
+    `requirements` says how much findings weigh. `sparing` means that tools which are known to take long are left out.
     """
 
     connections: Connections
     invariants: tuple[type[Invariant], ...]
     probes: Mapping[str, Probe]
     rules: tuple[Rule, ...] = ()
+    requirements: Mapping[str, Requirement] = field(default_factory=dict)
     time_limit: TimeLimit = field(default_factory=TimeLimit)
     sparing: bool = False
+
+    def severity(self, finding: Finding, state: State) -> Severity:
+        """What a finding weighs: nothing but advice if its requirement is none in that revision."""
+        requirement, revision = self.requirements.get(finding.requirement), state.revision.date
+        if requirement is None or revision not in requirement.bases:
+            return Severity.ADVICE
+        return severity_of(requirement, revision, finding.ceiling)
 
     def stage(
         self,
@@ -201,9 +210,15 @@ class _Unit:
                 self._block(case, lost)
         outcome = _outcome(before, _marks(self.ledger))
         # A lane goes on as long as nothing has gone wrong in it.
-        if not case.shares and (not case.lane or outcome in ("failed", "broken", "blocked")):
+        if not case.shares and (not case.lane or outcome in ("broken", "blocked") or self._violated(known)):
             self.close()
         return outcome
+
+    def _violated(self, known: Mark) -> bool:
+        """Whether there is a violation that was not known: what is less does not make the server another one."""
+        before = {finding.kind for finding in known.findings}
+        new = [finding for finding in self.ledger.findings if finding.kind not in before]
+        return any(self.workshop.severity(finding, self.state) is Severity.VIOLATION for finding in new)
 
     def _attempt(self, case: Case) -> str:
         """Play it once; why a session was lost meanwhile, if one was."""
@@ -298,7 +313,7 @@ class _Unit:
 
     def _ready(self, case: Case) -> Stage:
         """A live stage for `case`, opened unless the case does that itself."""
-        if self.stage is not None and case.open and self.stage.fit:
+        if self.stage is not None and case.open and self.stage.fit and self.stage.session.client == case.client:
             return self.stage
         self.close()
         self._opened = False
@@ -332,6 +347,7 @@ class _Unit:
                 others.remove(ended)
             others.append(other)
             other.session.case = self.ledger.case
+            other.session.slow_tools |= stage.session.slow_tools
             _tell_of_tools(other.session, survey)
             if open:
                 other.session.open()

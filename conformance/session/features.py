@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import Counter
@@ -93,6 +94,7 @@ class Features:
         """Who asks, in which thread, and until when others let it; who asks to be told of progress lets only such."""
         self._tried: Counter[Feature] = Counter()
         self._flying: set[Feature] = set()
+        self._in_vain: dict[str, float] = {}
 
     def avoids(self, method: str, params: Json) -> str:
         """Why that is not asked again, "" if it may be asked."""
@@ -184,6 +186,16 @@ class Features:
                 self._returned.discard(feature)
                 self._asking.pop((feature, talkative), None)
 
+    def waited(self, tool: str, arguments: Json, seconds: float) -> None:
+        """A call of a tool was waited for so long, and then given up."""
+        with self._lock:
+            key = json.dumps([tool, arguments], sort_keys=True)
+            self._in_vain[key] = max(seconds, self._in_vain.get(key, 0.0))
+
+    def in_vain(self, tool: str, arguments: Json) -> float:
+        """Seconds for which such a call was waited for before it was given up, at most; 0 if none was."""
+        return self._in_vain.get(json.dumps([tool, arguments], sort_keys=True), 0.0)
+
     def left(self, who: object) -> None:
         """`who` waits for nothing any more."""
         with self._lock:
@@ -195,6 +207,7 @@ class Features:
         with self._lock:
             self._silent.clear()
             self._asking.clear()
+            self._in_vain.clear()
 
     # -- inside, with the lock held
 

@@ -12,7 +12,7 @@ from conformance.budget import KEPT_BYTES, LARGE, brief, cost, curtailed
 from conformance.codes import PARSE_ERROR
 from conformance.model import Frame, Json
 from conformance.session.features import feature_of, reports_progress, tells_progress
-from conformance.session.messages import ROOM, Call, Unread, id_key, is_id, parse
+from conformance.session.messages import MAY_TAKE_LONG, ROOM, Call, Unread, id_key, is_id, parse
 from conformance.session.patience import COUNTED, NotWaitedFor, Patience
 from conformance.session.polling import Polling
 from conformance.transports import AGAIN, Arrival, Ended
@@ -215,6 +215,11 @@ class Requests:
             if why and not call.answers:
                 call.unread, call.lost = True, why
                 raise Unread(f"the answer to {call.method[:LONGEST_NAME]} is open: {why}", call=call)
+
+    @property
+    def at_work(self) -> bool:
+        """Whether the server may still run a tool for us, though we may have given it up."""
+        return any(call.method in MAY_TAKE_LONG and not call.answers for call in self.calls.values())
 
     def count_unasked(self) -> None:
         """A message or a line came that nobody asked for."""

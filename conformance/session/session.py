@@ -123,7 +123,7 @@ class Session:
             if self.opened and self.alive:
                 self.era.farewell(self)
             # Nobody waits for the end of a tool whose result is of no use any more, nor of a server that hangs.
-            hurry |= self.deaf or self.requests.stuck or any(call.method in MAY_TAKE_LONG for call in self.pending)
+            hurry |= self.deaf or self.requests.stuck or self.requests.at_work
             if self.alive and not hurry:
                 self.finish_input()
             for call in self.pending:

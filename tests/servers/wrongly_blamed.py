@@ -10,6 +10,7 @@ import os
 import re
 import select
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -586,6 +587,18 @@ class TiredOut(Server):
             os._exit(7)
 
 
+class WorksToTheEnd(Server):
+    """Its tool takes 9 s, whoever has cancelled it, and the server does not end before it."""
+
+    def take(self, message: Message) -> None:
+        """Tools run beside."""
+        call = message["method"] == "tools/call" and message.get("params", {}).get("name") == "echo"
+        if call and not message["params"].get("arguments"):
+            threading.Timer(9.0, super().take, (message,)).start()
+        else:
+            super().take(message)
+
+
 class AsksAtTheEnd(Server):
     """Pings once its input has ended, and stays for an answer; no answer can come."""
 
@@ -621,6 +634,7 @@ class WaitsForRoots(Server):
 
 
 MODES = {
+    "works-to-the-end": WorksToTheEnd,
     "asks-at-the-end": AsksAtTheEnd,
     "waits-for-roots": WaitsForRoots,
     "progress-bar": ProgressBar,

@@ -7,7 +7,7 @@ from typing import ClassVar
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Severity
-from conformance.session.messages import MAY_TAKE_LONG, id_key
+from conformance.session.messages import id_key
 from conformance.session.session import Call, Session
 from conformance.target.process import LEFT_BEHIND
 from conformance.transports import Ending
@@ -52,8 +52,8 @@ class Shutdown(Watcher):
             or ending.how in ("died", "remote")
         ):
             return
-        if any(call.method in MAY_TAKE_LONG for call in session.pending):
-            return  # it may still be at work on what we asked for
+        if session.requests.at_work:
+            return  # nobody has waited for its end
         if self._owed and ending.how != "closed":
             return  # it may still wait for what it asked us for
         requirement = SAID if session.revision.era == "stateless" else IMPLIED

@@ -43,6 +43,7 @@ def callable_tools(bench: Bench, talkative: bool = False, at_once: bool = False)
             slow.append(f"{tool['name']!r}, which does not return")
             continue
         if not at_once and _taken_for_long(session, tool, talkative):
+            session.slow_tools.add(tool["name"])
             slow.append(f"{tool['name']!r}, which is being waited for elsewhere")
             continue
         try:
@@ -169,6 +170,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
         if call.answers:
             yield tool, call
         elif not call.hung:
+            session.patience.features.waited(tool["name"], call.params.get("arguments"), time.monotonic() - last)
             cancel(session, call)
 
 
