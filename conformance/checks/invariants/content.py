@@ -38,6 +38,7 @@ SHAPES = {
 LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 """Members of list results that hold what may have icons and `_meta`."""
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _MIME = re.compile(r"[^\s/;]+/[^\s/;]+\s*(;.*)?")
 """A type and a subtype, and perhaps parameters: `audio/webm; codecs=opus`."""
 
@@ -162,6 +163,8 @@ class Content(Watcher):
             self._media(requirement, block, call, proof)
         elif kind == "resource":
             self._embedded(block["resource"], call, proof)
+        elif kind == "resource_link" and not _SCHEME.match(block["uri"]) and not echoed(call, block["uri"]):
+            self.breach(LINK, "the uri of a resource_link has no scheme", "a URI", block["uri"], proof, None)
         else:
             self.ledger.held(requirement)
             self._icons(block, proof)
@@ -189,7 +192,7 @@ class Content(Watcher):
             self.breach(
                 EMBEDDED, f"the blob of an embedded resource {what}", "base64", resource["blob"], proof, ceiling
             )
-        elif not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", uri):
+        elif not _SCHEME.match(uri):
             self.breach(EMBEDDED, "the uri of an embedded resource has no scheme", "a URI", uri, proof, None)
         elif "text" in resource and "blob" in resource:
             what = "an embedded resource has both text and blob"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import is_question
 from conformance.checks.probes.calls import soon
+from conformance.checks.probes.observed import TOO_SLOW
 from conformance.checks.probes.outcome import shown
 from conformance.checks.probes.tasks import TaskRun, abandon, begin, look, rest, task_calls
 from conformance.model import Frame, Json
@@ -20,6 +21,9 @@ from conformance.survey.survey import Unavailable, walk
 SEVERAL = 6
 """Tasks that are made to be listed."""
 FEW = 2
+
+LINGER, LONGER = 1.0, 1.2
+"""A cancelled task is watched for so many seconds, or so many times as long as one took that was left alone."""
 
 
 def cancel(bench: Bench) -> Iterator[Observation]:
@@ -45,12 +49,19 @@ def cancel(bench: Bench) -> Iterator[Observation]:
         yield Observation({"cancelled-later": later}, call, frames=(*call.proof, *get.proof))
         if status != "cancelled":
             return
-        deadline = time.monotonic() + bench.session.limits.quiet
+        deadline = time.monotonic() + max(bench.session.limits.quiet, _longest(bench))
         while time.monotonic() < deadline and get.error is None and bench.session.alive:
             rest(bench, run)
             get = look(bench, run)
         return
     raise Unavailable("no tool that may be called as a task takes long enough to be cancelled")
+
+
+def _longest(bench: Bench) -> float:
+    """Seconds after which a tool that was not stopped would have ended, by what tasks of the session took before."""
+    fetches = [call for call in bench.session.calls.values() if call.method == "tasks/result" and call.answers]
+    took = [call.answers[0].at - call.sent.at for call in fetches]
+    return max(LINGER, min(TOO_SLOW, LONGER * max(took, default=0.0)))
 
 
 def several(bench: Bench) -> Iterator[Observation]:

@@ -40,7 +40,8 @@ _RESERVED = "~:/?#[]@!$&'()*+,;="
 def templates(bench: Bench) -> Iterator[Observation]:
     """What is behind the first templates of whose variables the server completes enough to make a URI.
 
-    It makes that of the first value of each. Invariants judge what is read.
+    It makes that of the first value of each, then of the last, and compares the URIs of what comes with those that it
+    has read before. Invariants judge what is read.
     """
     session, began = bench.session, time.monotonic()
     found = False
@@ -48,16 +49,28 @@ def templates(bench: Bench) -> Iterator[Observation]:
     for template in listed[:MOST]:
         if not session.alive or time.monotonic() - began > SECONDS:
             break
-        uri = expanded(template, _values(bench, template))
-        if uri and not session.patience.features.avoids("resources/read", {"uri": uri}):
+        read: list[str] = []
+        for position in (0, -1):
+            uri = expanded(template, _values(bench, template, position))
+            if not uri or uri in read or session.patience.features.avoids("resources/read", {"uri": uri}):
+                break
             found = True
-            yield Observation({"name": template, "uri": uri}, session.request("resources/read", {"uri": uri}))
+            call = session.request("resources/read", {"uri": uri})
+            facts: dict[str, Json] = {"name": template, "uri": uri}
+            uris = [
+                each.get("uri") for each in elements(members(call.result).get("contents")) if isinstance(each, dict)
+            ]
+            other = [each for each in read if uris and all(said == each for said in uris)]
+            if other:
+                facts["other"] = other[0]
+            yield Observation(facts, call)
+            read.append(uri)
     if not found:
         raise Unavailable("no variables of a template are completed so that they make a URI")
 
 
-def _values(bench: Bench, template: str) -> dict[str, str]:
-    """The first completion of each variable, those before it being given."""
+def _values(bench: Bench, template: str, position: int) -> dict[str, str]:
+    """The first completion of each variable, or another one by its position, those before it being given."""
     values: dict[str, str] = {}
     for _, names in _EXPRESSION.findall(template):
         for name in names.split(","):
@@ -67,8 +80,8 @@ def _values(bench: Bench, template: str) -> dict[str, str]:
                 params["context"] = {"arguments": dict(values)}
             call = bench.session.request("completion/complete", params)
             offered = elements(members(members(call.result).get("completion")).get("values"))
-            if offered and isinstance(offered[0], str) and 0 < len(offered[0]) <= LONGEST:
-                values[name] = offered[0]
+            if offered and isinstance(offered[position], str) and 0 < len(offered[position]) <= LONGEST:
+                values[name] = offered[position]
     return values
 
 

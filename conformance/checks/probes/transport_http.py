@@ -15,6 +15,7 @@ from conformance.session.session import Session
 SESSION = "Mcp-Session-Id"
 VERSION = "MCP-Protocol-Version"
 NO_VERSION = "not-a-version"
+UNKNOWN_METHOD = "mcp-conform/unknown-method"
 OLDER = "2025-11-25"
 
 
@@ -144,13 +145,20 @@ def _asked(session: Session, call: Call, facts: dict[str, Json]) -> Observation:
 def stream_end(bench: Bench) -> Iterator[Observation]:
     """A request that was answered by a stream of events, and whether that ends before a later request is answered.
 
-    It finds such a request, or calls tools that may tell of their progress.
+    It finds such a request, or calls tools that may tell of their progress; and one that is refused.
     """
     session = bench.session
-    call = _again(bench)
-    if call is None:
-        call = next((call for _, call in call_each(bench, talkative=True) if _streamed(call)), None)
-    if call is None:
+    refused = session.request(UNKNOWN_METHOD)
+    yield from _ended(session, refused)
+    if (again := _again(bench)) is not None:
+        yield from _ended(session, again)
+    elif (told := next((call for _, call in call_each(bench, talkative=True) if _streamed(call)), None)) is not None:
+        yield from _ended(session, told)
+
+
+def _ended(session: Session, call: Call) -> Iterator[Observation]:
+    """Whether the stream that has answered the call ends, if it was one."""
+    if not _streamed(call):
         return
     sentinel = session.hear_out()
     session.listen(session.limits.answer, until=lambda: over(session, call.sent))

@@ -64,6 +64,13 @@ FAULTS = (
         since="2025-06-18",
     ),
     Fault(
+        "link-relative",
+        "content/resource-link-shape",
+        "the uri of a resource link is a path",
+        _block("resource_link", lambda block: block.update(uri="/handbook")),
+        since="2025-06-18",
+    ),
+    Fault(
         "priority-high",
         "content/annotations-shape tools/call-result-shape",
         "the annotation priority is high",

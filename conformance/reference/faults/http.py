@@ -116,12 +116,31 @@ def _locked_out(handler: Any, proceed: Any) -> None:
     handler.answer(400, b"", {})
 
 
+def _refusals_streamed(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    """Send what is not known to exist as a stream of events, and leave that open."""
+    if status != 200 or b'"error"' not in body:
+        proceed(status, body, headers)
+        return
+    from conformance.reference.streams import event
+
+    handler.begin_events(headers)
+    handler.wfile.write(event(body))
+    handler.wfile.flush()
+    _linger(handler)
+    handler.close_connection = True
+
+
 def _stays_open(handler: Any, proceed: Any) -> None:
+    proceed()
+    if handler.close_connection:
+        _linger(handler)
+
+
+def _linger(handler: Any) -> None:
     from conformance.reference.streams import POLL, hung_up
 
-    proceed()
     for _ in range(round(STAYS / POLL)):
-        if not handler.close_connection or hung_up(handler):
+        if hung_up(handler):
             break
         time.sleep(POLL)
 
@@ -224,6 +243,13 @@ _ROWS: tuple[Row, ...] = (
         f"the event stream of a request stays open for {STAYS:.0f} s after the response",
         handling(do_POST=_stays_open),
         {},
+    ),
+    (
+        "refusals-stay-open",
+        "transport-http/sse-ends-after-response",
+        f"refusals are events of a stream that stays open for {STAYS:.0f} s",
+        handling(answer=_refusals_streamed),
+        {"until": "2025-06-18"},
     ),
     (
         "get-404",

@@ -55,6 +55,16 @@ def _items(change: Callable[[Message], Any]) -> Apply:
     return on_result(("resources/read",), lambda result, call: change(result) if ITEM in call.params["uri"] else None)
 
 
+def _first_item() -> Apply:
+    first: list[str] = []
+
+    def change(result: Message) -> None:
+        first.append(result["contents"][0]["uri"])
+        result["contents"][0]["uri"] = first[0]
+
+    return _items(change)
+
+
 def _contents(change: Callable[[Message], Any]) -> Apply:
     """Change each item of `contents`."""
 
@@ -401,6 +411,13 @@ FAULTS = (
         READ,
         "the contents of what a template makes have no uri",
         _items(lambda result: drop(result["contents"][0], "uri")),
+        since="2025-06-18",
+    ),
+    Fault(
+        "template-read-as-the-first",
+        READ,
+        "the contents of what a template makes have the uri of what it made first",
+        _first_item(),
         since="2025-06-18",
     ),
     Fault(

@@ -25,6 +25,7 @@ from conformance.reference.wire import (
     INVALID_PARAMS,
     LOG_LEVEL,
     SERVER_INFO,
+    VERSION,
     Message,
     RpcError,
 )
@@ -58,6 +59,18 @@ def _assuming(**defaults: Any) -> Apply:
 def _lenient_types(call: Call) -> None:
     if CLIENT in call.meta and not isinstance(call.meta[CLIENT], dict):
         call.meta[CLIENT] = {}
+    correct.check_meta(call)
+
+
+def _listed_capabilities(call: Call) -> None:
+    if isinstance(call.meta.get(CLIENT), list):
+        call.meta[CLIENT] = {}
+    correct.check_meta(call)
+
+
+def _version_as_number(call: Call) -> None:
+    if call.meta.get(VERSION) == int(NEW.replace("-", "")):
+        call.meta[VERSION] = NEW
     correct.check_meta(call)
 
 
@@ -171,6 +184,21 @@ FAULTS = (
         "clientCapabilities of any type are accepted",
         setting("check_meta", _lenient_types),
         since=NEW,
+    ),
+    Fault(
+        "client-capabilities-listed",
+        "meta/malformed-field-refused",
+        "clientCapabilities may be a list",
+        setting("check_meta", _listed_capabilities),
+        since=NEW,
+    ),
+    Fault(
+        "version-number-accepted",
+        "meta/malformed-field-refused",
+        "the protocol version may be a number",
+        setting("check_meta", _version_as_number),
+        since=NEW,
+        transports="stdio",
     ),
     Fault(
         "client-info-demanded",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threading import Event
+from time import monotonic
 
 from conformance.reference.call import Call, NoAnswer
 from conformance.reference.fault import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 PROGRESS = "notifications/progress"
 ASKING = ("elicitation/create", "sampling/createMessage")
+LATE = 0.8
 
 
 # Status.
@@ -67,6 +69,16 @@ def _described(call: Call) -> Message:
 def _uncancelled(result: Message, call: Call) -> None:
     if result["status"] == "cancelled":
         result["status"] = "completed"
+
+
+def _failing_late() -> Apply:
+    cancelled: dict[str, float] = {}
+
+    def change(result: Message, call: Call) -> None:
+        if result["status"] == "cancelled" and monotonic() - cancelled.setdefault(result["taskId"], monotonic()) > LATE:
+            result["status"] = "failed"
+
+    return changed("tasks/get", change)
 
 
 def _silently_failed(result: Message, call: Call) -> None:
@@ -324,6 +336,12 @@ FAULTS = (
         "tasks/cancelled-stays-cancelled",
         "a task that was cancelled is completed later",
         changed("tasks/get", _uncancelled),
+    ),
+    fault(
+        "task-fails-after-cancellation",
+        "tasks/cancelled-stays-cancelled",
+        f"a task that was cancelled has failed {LATE:g} s later",
+        _failing_late(),
     ),
     fault(
         "task-cancelled-at-end",

@@ -149,6 +149,20 @@ def _early(call: Call, proceed: Proceed) -> Message | None:
     return {"content": [text("Not yet.")], "_meta": {RELATED: {"taskId": task.identity}}}
 
 
+def _one_fetcher(call: Call, proceed: Proceed) -> Message | None:
+    task = task_of(call)
+    if task is not None and task.fetching.is_set():
+        raise RpcError(INTERNAL_ERROR, "Internal error: another client waits for the result")
+    return proceed(call)
+
+
+def _first_fetcher(call: Call, proceed: Proceed) -> Message | None:
+    task = task_of(call)
+    if task is not None and task.fetching.is_set():
+        call.cancelled.wait()
+    return proceed(call)
+
+
 def _as_task(result: Message, call: Call) -> Message:
     task = task_of(call)
     assert task is not None
@@ -274,6 +288,18 @@ FAULTS = (
         "tasks/result-blocks-until-terminal",
         "tasks/result does not wait",
         instead("tasks/result", _early),
+    ),
+    fault(
+        "second-fetch-refused",
+        "tasks/result-is-final",
+        "of several tasks/result that wait only the first is answered by the result",
+        instead("tasks/result", _one_fetcher),
+    ),
+    fault(
+        "second-fetch-unanswered",
+        "tasks/result-blocks-until-terminal",
+        "of several tasks/result that wait only the first is answered",
+        instead("tasks/result", _first_fetcher),
     ),
     fault(
         "task-result-differs",
