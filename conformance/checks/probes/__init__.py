@@ -138,6 +138,7 @@ TABLE = {
     "subscriptions.ends": "subscriptions.ends",
     "tasks.asking": "task_rules.asking",
     "tasks.cancel": "task_rules.cancel",
+    "tasks.fetched-twice": "task_rules.fetched_twice",
     "tasks.life": "tasks.life",
     "tasks.others": "task_rules.others",
     "tasks.requestor": "client_tasks.requestor",

@@ -15,7 +15,7 @@ from conformance.checks.probes.tasks import TaskRun, abandon, begin, look, rest,
 from conformance.model import Frame, Json
 from conformance.session.answers import CAPABILITY
 from conformance.session.client_tasks import related_task
-from conformance.session.session import Call, encode
+from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable, walk
 
 SEVERAL = 6
@@ -55,6 +55,45 @@ def cancel(bench: Bench) -> Iterator[Observation]:
             get = look(bench, run)
         return
     raise Unavailable("no tool that may be called as a task takes long enough to be cancelled")
+
+
+def fetched_twice(bench: Bench) -> Iterator[Observation]:
+    """A task that two requests for its result wait for at the same time, once it has come to its end.
+
+    It goes from tool to tool until a task is still under way when both wait.
+    """
+    session = bench.session
+    for tool, params in task_calls(bench):
+        run = begin(bench, tool, params)
+        if run is None:
+            continue
+        fetches = [session.send("tasks/result", {"taskId": run.identifier}) for _ in range(2)]
+        deadline = time.monotonic() + session.limits.answer
+        looks = 0
+        while look(bench, run).result is not None and not run.over and time.monotonic() < deadline:
+            rest(bench, run)
+            looks += 1
+        if run.over and looks:
+            session.wait(*fetches)
+            yield _fetched(session, fetches)
+            return
+        for fetch in fetches:
+            session.give_up(fetch)
+        if not run.over:
+            abandon(bench, run)
+    raise Unavailable("no tool that may be called as a task takes long enough, and comes to its end in time")
+
+
+def _fetched(session: Session, fetches: list[Call]) -> Observation:
+    answered = [call for call in fetches if call.answers]
+    lost = [call for call in fetches if not call.answers]
+    for call in lost:
+        session.give_up(call)  # the case tells of it
+    refused = [call for call in answered if call.error is not None]
+    facts: dict[str, Json] = {"answered": len(answered), "refused": len(refused)}
+    shows = (*refused, *lost, *answered)
+    proof = (*fetches[0].proof, *fetches[1].proof)
+    return Observation(facts, shows[0], sorted(proof, key=lambda frame: frame.number), shown(shows[0]))
 
 
 def _longest(bench: Bench) -> float:

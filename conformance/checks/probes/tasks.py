@@ -29,17 +29,13 @@ NONE = "no tool that may be called runs as a task; allow one with --call-tool"
 
 @dataclass(slots=True)
 class TaskRun:
-    """One tool run as a task: the calls about it, in order, and how long its creation took in seconds.
-
-    `fetch` and `also` wait for its result at the same time.
-    """
+    """One tool run as a task: the calls about it, in order, and how long its creation took in seconds."""
 
     tool: Json
     created: Call
     identifier: str
     seconds: float
     fetch: Call | None = None
-    also: Call | None = None
     gets: list[Call] = field(default_factory=list)
 
     @property
@@ -100,10 +96,9 @@ def abandon(bench: Bench, run: TaskRun) -> None:
     """Leave no task behind that nobody wants any more."""
     if bench.survey.declares("tasks.cancel") and bench.session.alive:
         bench.session.request("tasks/cancel", {"taskId": run.identifier})
-    for fetch in (run.fetch, run.also):
-        if fetch is not None and not fetch.done:
-            fetch.excused = True
-            cancel(bench.session, fetch)
+    if run.fetch is not None and not run.fetch.done:
+        run.fetch.excused = True
+        cancel(bench.session, run.fetch)
 
 
 def life(bench: Bench) -> Iterator[Observation]:
@@ -165,10 +160,9 @@ def _not_created(tool: Json, call: Call) -> str:
 
 
 def _follow(bench: Bench, run: TaskRun) -> Generator[Observation, None, bool]:
-    """Fetch the result at once, twice, and poll meanwhile, until all say that the task is over; whether so in time."""
+    """Fetch the result at once and poll meanwhile, until both say that the task is over; whether they did in time."""
     session = bench.session
     fetch = run.fetch = session.send("tasks/result", {"taskId": run.identifier})
-    run.also = session.send("tasks/result", {"taskId": run.identifier})
     deadline = time.monotonic() + session.limits.answer
     while session.alive and time.monotonic() < deadline:
         fetched = bool(fetch.answers)
@@ -176,11 +170,9 @@ def _follow(bench: Bench, run: TaskRun) -> Generator[Observation, None, bool]:
         if get.error is not None or not get.answers:
             return False
         if run.over:
-            session.wait(fetch, run.also)
+            session.wait(fetch)
             if fetch.answers:
-                one_lost = session.alive and not (run.also.answers or run.also.turned_down)
-                values: dict[str, Json] = {"about": "end", "result-came-before": False, "one-lost": one_lost}
-                yield Observation(values, frames=(run.also.sent, *fetch.proof), actual=run.also.lost)
+                yield Observation({"about": "end", "result-came-before": False}, frames=fetch.proof)
             return bool(fetch.answers)
         if fetched:
             came = f"an answer, and afterwards the status {run.status}"
@@ -209,9 +201,6 @@ def _result(bench: Bench, run: TaskRun, plain: Call | None, again: Call | None) 
     final = bench.session.request("tasks/result", {"taskId": run.identifier})
     if run.status == "cancelled":
         return
-    also = run.also
-    if also is not None and also.answers and _no_result(run, also) and not _no_result(run, final):
-        final = also
     problem = _no_result(run, final) if final.answers else ""
     if problem and plain is not None and plain.error is None and _ill_formed(plain.result):
         return  # the tool's own fault, judged without tasks
