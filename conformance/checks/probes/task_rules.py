@@ -93,7 +93,7 @@ def _fetched(session: Session, fetches: list[Call]) -> Observation:
     facts: dict[str, Json] = {"answered": len(answered), "refused": len(refused)}
     shows = (*refused, *lost, *answered)
     proof = (*fetches[0].proof, *fetches[1].proof)
-    return Observation(facts, shows[0], sorted(proof, key=lambda frame: frame.number), shown(shows[0]))
+    return Observation(facts, shows[0], tuple(sorted(proof, key=lambda frame: frame.number)), shown(shows[0]))
 
 
 def _longest(bench: Bench) -> float:

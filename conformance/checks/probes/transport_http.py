@@ -17,10 +17,12 @@ VERSION = "MCP-Protocol-Version"
 NO_VERSION = "not-a-version"
 UNKNOWN_METHOD = "mcp-conform/unknown-method"
 OLDER = "2025-11-25"
+FAILURE = 500
+"""From this status on HTTP blames the server."""
 
 
 def methods(bench: Bench) -> Iterator[Observation]:
-    """GET, and in the stateless era DELETE, at the URL of the server.
+    """GET, and in the stateless era DELETE, at the URL of the server; a second GET while the stream of one is open.
 
     It speaks HTTP other than POST, looks at the head alone, and finds out whether the server has older revisions.
     """
@@ -32,12 +34,24 @@ def methods(bench: Bench) -> Iterator[Observation]:
             headers[VERSION] = session.revision.date
         sent = exchange(session, verb, headers)
         head = head_of(session, sent, session.limits.answer)
+        if head is not None and is_stream(head) and not stateless:
+            yield from _second(session, headers)
         session.transport.break_off(sent.exchange or 0)
         facts: dict[str, Json] = {"method": verb.upper(), "answered": head is not None}
         if head is not None:
             facts |= {"status": head.status, "stream": is_stream(head)}
         if stateless:
             facts["older-revisions"] = head is not None and head.status != 405 and _has_older(bench)
+        yield Observation(facts, frames=_proof(sent, head), actual=told(head))
+
+
+def _second(session: Session, headers: Mapping[str, str]) -> Iterator[Observation]:
+    """A GET beside another one, if the server fails because of it: it may serve one only."""
+    sent = exchange(session, "get", headers)
+    head = head_of(session, sent, session.limits.quiet)
+    session.transport.break_off(sent.exchange or 0)
+    if head is not None and (head.status or 0) >= FAILURE:
+        facts: dict[str, Json] = {"method": "GET", "answered": True, "status": head.status, "beside": True}
         yield Observation(facts, frames=_proof(sent, head), actual=told(head))
 
 

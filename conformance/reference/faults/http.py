@@ -136,6 +136,23 @@ def _stays_open(handler: Any, proceed: Any) -> None:
         _linger(handler)
 
 
+def _one_stream() -> Apply:
+    """GET fails while another one is answered."""
+    open_ones: list[Any] = []
+
+    def get(handler: Any, proceed: Any) -> None:
+        if open_ones:
+            handler.answer(500, b"", {})
+            return
+        open_ones.append(handler)
+        try:
+            proceed()
+        finally:
+            open_ones.remove(handler)
+
+    return handling(do_GET=get)
+
+
 def _linger(handler: Any) -> None:
     from conformance.reference.streams import POLL, hung_up
 
@@ -250,6 +267,13 @@ _ROWS: tuple[Row, ...] = (
         f"refusals are events of a stream that stays open for {STAYS:.0f} s",
         handling(answer=_refusals_streamed),
         {"until": "2025-06-18"},
+    ),
+    (
+        "second-get-500",
+        "transport-http/get-answers-sse-or-405",
+        "a second GET fails while the stream of another one is open",
+        _one_stream(),
+        {"until": "2025-11-25"},
     ),
     (
         "get-404",
