@@ -98,14 +98,14 @@ def test_another_session_helps_with_a_lane_only_where_much_is_left_to_wait_for()
     slow, clock = lane()
     playing = slow.cases()
     next(playing)
-    assert not slow.saved  # nobody knows how long its cases take
+    assert not slow.left  # nobody knows how long its cases take
     clock.now += 2.0
     next(playing)
-    assert slow.saved == 36.0  # 18 cases are not begun
+    assert slow.left == 36.0  # 18 cases are not begun
     clock.now += 0.001
     for _ in range(15):
         next(playing)
-    assert not slow.saved
+    assert not slow.left
 
 
 def test_sessions_that_share_a_lane_play_each_of_its_cases_once() -> None:
@@ -124,7 +124,7 @@ def test_sessions_at_one_url_do_not_share_what_may_disturb_others(
     next(playing)
     clock.now += 2.0
     next(playing)
-    assert bool(slow.saved) is helped
+    assert bool(slow.left) is helped
 
 
 def test_a_sound_server_that_is_far_away_breaks_nothing(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Lane:
             return self._waiting.popleft() if self._waiting else None
 
     @property
-    def saved(self) -> float:
+    def left(self) -> float:
         """Seconds that what is left of it takes, 0 if another session would not shorten that by more than it costs."""
         with self._lock:
             if not (self._divisible and self._ended and len(self._waiting) > self._players):
@@ -93,8 +93,8 @@ class Lanes:
             waiting = self._begun < len(self._lanes)
         if waiting or self._idle() < SPARE:
             return None
-        slowest = max(self._lanes, key=lambda lane: lane.saved)
-        return slowest if slowest.saved else None
+        slowest = max(self._lanes, key=lambda lane: lane.left)
+        return slowest if slowest.left else None
 
     def _idle(self) -> float:
         """The part of the time of all cores that nobody has used since all jobs were made."""
