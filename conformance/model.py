@@ -223,9 +223,9 @@ class Frame(NamedTuple):
     `message` is the parsed JSON; it means nothing unless `readable`. `unread` says why what may be a message was not
     read. An array of messages is followed by one frame for each element, numbered by `part`. `illegal` marks what we
     sent wrong on purpose. `case` names the case during which it was sent, or whose request it answers. `exchange`,
-    `status` and `headers` are HTTP's, `fields` are `id` and `retry` of a server-sent event. On the channels `head`,
-    `event` (one without data) and `end` there is no message; what we sent over HTTP is on `post`, `get`, `resume` (a
-    GET for the rest of a stream) or `delete`.
+    `status` and `headers` are HTTP's, of what we sent only the headers that were given for it; `fields` are `id` and
+    `retry` of a server-sent event. On the channels `head`, `event` (one without data) and `end` there is no message;
+    what we sent over HTTP is on `post`, `get`, `resume` (a GET for the rest of a stream) or `delete`.
     """
 
     number: int

@@ -127,6 +127,16 @@ def test_a_huge_frame_is_shortened_without_decoding_all_of_it() -> None:
     assert "bytes left out" in text
 
 
+def test_what_was_sent_with_headers_of_its_own_shows_them_and_what_came_does_not() -> None:
+    sent = {"Origin": "http://a.invalid", "Accept": "x" * 1000}
+    text = frame_text(Frame(0, "us", "get", 0.0, b"", headers=sent))
+    assert text.startswith("(GET, no body) with Origin: http://a.invalid, Accept: xxx")
+    assert len(text) < 400
+    assert frame_text(Frame(0, "us", "post", 0.0, b"{}", headers={"Origin": "a"})) == "{} with Origin: a"
+    assert frame_text(Frame(0, "us", "other", 0.0, b"")) == "(no body)"
+    assert frame_text(Frame(0, "target", "body", 0.0, b"{}", headers=sent)) == "{}"
+
+
 def test_what_passed_can_be_audited_with_a_trace_beside_it(tmp_path: Path) -> None:
     report, trace = tmp_path / "r.json", tmp_path / "t.jsonl"
     words = ["--revision", "2025-11-25", "--only", "tools/call-each", "--only", "lifecycle/ping"]

@@ -11,7 +11,7 @@ from conformance.engine.events import Event, Finished
 from conformance.model import Finding, Frame, Json, Judged, Played, Report, Run, Tally, Target
 from conformance.reporters.addresses import page
 from conformance.reporters.report_file import ReportFile
-from conformance.reporters.words import decoded, shortened
+from conformance.reporters.words import HEADER, decoded, shortened
 
 FORMAT = 1
 FRAME_LIMIT = 16384
@@ -180,7 +180,9 @@ def _frame(frame: Frame) -> Json:
     text = decoded(frame.data, FRAME_LIMIT)
     if frame.channel == "head":
         text = "\n".join([f"HTTP {frame.status}", *(f"{name}: {value}" for name, value in frame.headers.items())])
-    return {"origin": frame.origin, "channel": frame.channel, "at": round(frame.at, 6), "text": text}
+    headers = {name: shortened(value, HEADER) for name, value in frame.headers.items() if frame.origin == "us"}
+    told: Json = {"origin": frame.origin, "channel": frame.channel, "at": round(frame.at, 6), "text": text}
+    return {**told, "headers": headers} if headers else told
 
 
 def readable(value: Json, depth: int = DEPTH, longest: int | None = None) -> Json:

@@ -61,6 +61,9 @@ def decoded(data: bytes, limit: int) -> str:
     return text if len(text) <= limit else f"{shortened(text, limit)} ({len(data)} bytes)"
 
 
+HEADER = 200
+"""Characters of a header that are shown."""
+
 BARE = {
     "stdout": "(an empty line)",
     "get": "(GET, no body)",
@@ -81,10 +84,18 @@ def frame_text(frame: Frame, limit: int = FRAME_LIMIT) -> str:
         told = ", ".join(f"{name} {value}" for name, value in frame.fields.items())
         if told:
             return visible(f"(event without data: {told})")
-        return BARE.get(frame.channel, "(no bytes)")
+        return BARE.get(frame.channel, "(no body)") + sent_headers(frame)
     if frame.channel == "stdout" and not frame.data.strip():
         return f"(a line of {len(frame.data)} blanks)"
-    return visible(decoded(frame.data, limit))
+    return visible(decoded(frame.data, limit)) + sent_headers(frame)
+
+
+def sent_headers(frame: Frame) -> str:
+    """The headers that a frame was sent with beside the usual ones, on one line, "" if there were none."""
+    if frame.origin != "us" or not frame.headers:
+        return ""
+    shown = [f"{name}: {shortened(value, HEADER)}" for name, value in frame.headers.items()]
+    return visible(f" with {', '.join(shown)}")
 
 
 def frame_line(frame: Frame, limit: int = FRAME_LIMIT) -> str:

@@ -16,7 +16,7 @@ from conformance.transports.written_requests import APART, WHOLE, completed
 def exchange(session: Session, verb: str, headers: Mapping[str, str], channel: str = "") -> Frame:
     """Begin an exchange without a body, with these headers beside those of the target. `verb` is in lower case."""
     number = session.transport.send(b"", headers, verb.upper())
-    return session.record_sent(b"", None, How(verb=channel or verb), number, False)
+    return session.record_sent(b"", None, How(verb=channel or verb, headers=headers), number, False)
 
 
 def listen_by_get(session: Session, last: str = "") -> Frame:

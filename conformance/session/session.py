@@ -329,18 +329,12 @@ class Session:
 
     def record_sent(self, data: bytes, message: Json, how: How, exchange: int | None, readable: bool) -> Frame:
         """Enter what was sent."""
-        frame = Frame(
-            number=self.trace.position,
-            origin="us",
-            channel="stdin" if exchange is None else how.get("verb", "post"),
-            at=time.monotonic() - self._began,
-            data=data,
-            message=message,
-            readable=readable,
-            case=self.case,
-            illegal=how.get("illegal", False),
-            exchange=exchange,
-        )
+        channel = "stdin" if exchange is None else how.get("verb", "post")
+        at = time.monotonic() - self._began
+        illegal = how.get("illegal", False)
+        headers = {name: value for name, value in how.get("headers", {}).items() if value is not None}
+        frame = Frame(self.trace.position, "us", channel, at, data, message, readable, self.case, illegal)
+        frame = frame._replace(exchange=exchange, headers=headers) if exchange is not None else frame
         self._observe(frame, None)
         return frame
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from conformance.model import Finding, Frame
 from conformance.reporters.html.json_text import Part, laid_out, parsed, place_in
 from conformance.reporters.json_report import FRAME_LIMIT
-from conformance.reporters.words import decoded, frame_text, lines, shortened, visible
+from conformance.reporters.words import decoded, frame_text, lines, sent_headers, shortened, visible
 
 ROOM = 2_000_000
 """Characters of frames in one page; once they are used up, frames are shortened to SHORT."""
@@ -77,6 +77,8 @@ def frames_of(finding: Finding, room: Room) -> FramesView:
 def _view(frame: Frame, limit: int, told: str) -> FrameView:
     ours = frame.origin == "us"
     parts, mark = _content(frame, limit, "" if ours else told)
+    if frame.data and (headers := sent_headers(frame)):
+        parts = [*parts, Part(f"\n{headers.strip()}", False)]
     return FrameView(
         arrow="→" if ours else "←",
         direction="sent" if ours else "received",
