@@ -63,12 +63,12 @@ def fetched_twice(bench: Bench) -> Iterator[Observation]:
     It goes from tool to tool until a task is still under way when both wait.
     """
     session = bench.session
+    deadline = time.monotonic() + session.limits.answer
     for tool, params in task_calls(bench):
-        run = begin(bench, tool, params)
+        run = begin(bench, tool, params) if session.alive and time.monotonic() < deadline else None
         if run is None:
             continue
         fetches = [session.send("tasks/result", {"taskId": run.identifier}) for _ in range(2)]
-        deadline = time.monotonic() + session.limits.answer
         looks = 0
         while look(bench, run).result is not None and not run.over and time.monotonic() < deadline:
             rest(bench, run)
