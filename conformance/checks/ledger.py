@@ -230,16 +230,20 @@ class Ledger:
         return tuple(self.sessions[-1]) if self.sessions else ()
 
     def mark(self) -> Mark:
-        """What is written down so far, for `unlearn`."""
+        """What is written down so far, for `unlearn` and `new_since`."""
         tested = {requirement: Counter(cases) for requirement, cases in self.tested.items()}
         return Mark(tuple(self.findings), tested, dict(self.open), dict(self.blocked), dict(self.absent))
+
+    def new_since(self, mark: Mark) -> list[Finding]:
+        """The findings of kinds that there were none of at `mark`."""
+        known = {finding.kind for finding in mark.findings}
+        return [finding for finding in self.findings if finding.kind not in known]
 
     def unlearn(self, mark: Mark, keeps: Callable[[Finding], bool]) -> None:
         """Forget what was written down since `mark`, but for new findings that `keeps` is true of."""
         if self.sealed:
             return
-        known = {finding.kind for finding in mark.findings}
-        kept = [finding for finding in self.findings if finding.kind not in known and keeps(finding)]
+        kept = [finding for finding in self.new_since(mark) if keeps(finding)]
         self.findings = [*mark.findings, *kept]
         self.tested = {requirement: Counter(cases) for requirement, cases in mark.tested.items()}
         for finding in kept:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from conformance.catalogue.cases import Case
 from conformance.catalogue.selection import Selection
 from conformance.checks.ledger import Ledger
 from conformance.engine.detection import judge_refusal
-from conformance.engine.plan import turn
+from conformance.engine.plan import client_of, turn
 from conformance.engine.stage import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage
 from conformance.engine.units import State, Workshop
 from conformance.model import Finding, FindingKind, Limits, Severity
@@ -105,22 +104,16 @@ class Confirmation:
         outside = sorted(failed - {case.id for case in cases})
         if self.together:
             return [(cases, outside)] if failed else []
-        weight: dict[str, Severity] = {}
-        for finding in first:
-            both = (self.workshop.severity(finding, state), weight.get(finding.case, Severity.ADVICE))
-            weight[finding.case] = max(both, key=lambda severity: severity.rank)
-        parts: list[tuple[tuple[Case, ...], Sequence[str]]] = []
-        light: dict[Severity, list[Case]] = {}
-        for case in cases:
-            if weight[case.id] is Severity.VIOLATION:
-                parts.append(((case,), ()))
-            else:
-                light.setdefault(weight[case.id], []).append(case)
-        for sharing in light.values():
-            sharing.sort(key=lambda case: (json.dumps(case.client, sort_keys=True), *turn(case)))
-            parts.append((tuple(sharing), ()))
+        weights = [(finding.case, self.workshop.severity(finding, state)) for finding in first]
+        violated = {case for case, severity in weights if severity is Severity.VIOLATION}
+        warned = {case for case, severity in weights if severity is Severity.WARNING} - violated
+        in_turn = sorted(cases, key=lambda case: (client_of(case), *turn(case)))
+        warning = tuple(case for case in in_turn if case.id in warned)
+        advice = tuple(case for case in in_turn if case.id not in violated | warned)
+        alone = [(case,) for case in cases if case.id in violated]
         # What is outside of the cases goes first: a survey and the end of a session take longest.
-        return [((), outside)] * bool(outside) + parts
+        parts: list[tuple[tuple[Case, ...], Sequence[str]]] = [((), outside)] if outside else []
+        return parts + [(each, ()) for each in (*alone, warning, advice) if each]
 
     def _found_in(self, state: State, cases: Sequence[Case]) -> list[Finding]:
         names = {case.id for case in cases}

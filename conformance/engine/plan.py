@@ -48,7 +48,7 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
             for requirement in case.requirements:
                 state.ledgers[0].not_applicable(requirement, f"the server does not declare {lacking}")
         elif case.shares or case.lane:
-            groups.setdefault((case.lane, json.dumps(case.client, sort_keys=True)), []).append(case)
+            groups.setdefault((case.lane, client_of(case)), []).append(case)
         else:
             lone.append((case,))
     # What is said after something illegal is judged less strictly, so that comes last.
@@ -70,6 +70,11 @@ def _seconds(case: Case, startup: float) -> float:
 def plan_locked(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
     """Units of cases that can be played though the server lets nobody in: those of authorization itself."""
     return [(case,) for case in cases if case.id.startswith(f"{AUTHORIZATION}/") and concerns(case, state)]
+
+
+def client_of(case: Case) -> str:
+    """The capabilities of its client, as a text: only cases with the same ones can share a session."""
+    return json.dumps(case.client, sort_keys=True)
 
 
 def turn(case: Case) -> tuple[bool, bool, bool]:

@@ -386,7 +386,7 @@ class Runner:
     # -- confirm
 
     def _confirm(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
-        """Put what failed to the test again, on fresh servers: each case alone, with --quick all on one.
+        """Put what failed to the test again, on fresh servers: violations alone, with --quick everything on one.
 
         What does not come back so is played with all that had been played before it, several times.
         """

@@ -216,8 +216,7 @@ class _Unit:
 
     def _violated(self, known: Mark) -> bool:
         """Whether there is a violation that was not known: what is less does not make the server another one."""
-        before = {finding.kind for finding in known.findings}
-        new = [finding for finding in self.ledger.findings if finding.kind not in before]
+        new = self.ledger.new_since(known)
         return any(self.workshop.severity(finding, self.state) is Severity.VIOLATION for finding in new)
 
     def _attempt(self, case: Case) -> str:

@@ -53,6 +53,11 @@ def named(method: str, params: Json) -> str:
     return _shown(feature) if feature is not None else method
 
 
+def _call(params: Json) -> str:
+    """The tool and its arguments, without what else may be asked with them."""
+    return json.dumps([params.get("name"), params.get("arguments")], sort_keys=True)
+
+
 def _shown(feature: Feature) -> str:
     kind, name = feature
     name = name if len(name) <= LONGEST else name[:LONGEST] + "…"
@@ -95,6 +100,7 @@ class Features:
         self._tried: Counter[Feature] = Counter()
         self._flying: set[Feature] = set()
         self._in_vain: dict[str, float] = {}
+        """A call of a tool → the seconds for which it was waited for."""
 
     def avoids(self, method: str, params: Json) -> str:
         """Why that is not asked again, "" if it may be asked."""
@@ -186,15 +192,15 @@ class Features:
                 self._returned.discard(feature)
                 self._asking.pop((feature, talkative), None)
 
-    def waited(self, tool: str, arguments: Json, seconds: float) -> None:
+    def waited(self, params: Json, seconds: float) -> None:
         """A call of a tool was waited for so long, and then given up."""
+        call = _call(params)
         with self._lock:
-            key = json.dumps([tool, arguments], sort_keys=True)
-            self._in_vain[key] = max(seconds, self._in_vain.get(key, 0.0))
+            self._in_vain[call] = max(seconds, self._in_vain.get(call, 0.0))
 
-    def in_vain(self, tool: str, arguments: Json) -> float:
+    def in_vain(self, params: Json) -> float:
         """Seconds for which such a call was waited for before it was given up, at most; 0 if none was."""
-        return self._in_vain.get(json.dumps([tool, arguments], sort_keys=True), 0.0)
+        return self._in_vain.get(_call(params), 0.0)
 
     def left(self, who: object) -> None:
         """`who` waits for nothing any more."""

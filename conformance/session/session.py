@@ -330,11 +330,12 @@ class Session:
     def record_sent(self, data: bytes, message: Json, how: How, exchange: int | None, readable: bool) -> Frame:
         """Enter what was sent."""
         channel = "stdin" if exchange is None else how.get("verb", "post")
-        at = time.monotonic() - self._began
-        illegal = how.get("illegal", False)
-        headers = {name: value for name, value in how.get("headers", {}).items() if value is not None}
-        frame = Frame(self.trace.position, "us", channel, at, data, message, readable, self.case, illegal)
-        frame = frame._replace(exchange=exchange, headers=headers) if exchange is not None else frame
+        number, at = self.trace.position, time.monotonic() - self._began
+        illegal, given = how.get("illegal", False), how.get("headers", {}) if exchange is not None else {}
+        headers = {name: value for name, value in given.items() if value is not None}
+        frame = Frame(
+            number, "us", channel, at, data, message, readable, self.case, illegal, exchange=exchange, headers=headers
+        )
         self._observe(frame, None)
         return frame
 

@@ -38,7 +38,9 @@ SHAPES = {
 LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 """Members of list results that hold what may have icons and `_meta`."""
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+"""What a URI begins with."""
+
 _MIME = re.compile(r"[^\s/;]+/[^\s/;]+\s*(;.*)?")
 """A type and a subtype, and perhaps parameters: `audio/webm; codecs=opus`."""
 
@@ -163,7 +165,7 @@ class Content(Watcher):
             self._media(requirement, block, call, proof)
         elif kind == "resource":
             self._embedded(block["resource"], call, proof)
-        elif kind == "resource_link" and not _SCHEME.match(block["uri"]) and not echoed(call, block["uri"]):
+        elif kind == "resource_link" and not SCHEME.match(block["uri"]) and not echoed(call, block["uri"]):
             self.breach(LINK, "the uri of a resource_link has no scheme", "a URI", block["uri"], proof, None)
         else:
             self.ledger.held(requirement)
@@ -192,7 +194,7 @@ class Content(Watcher):
             self.breach(
                 EMBEDDED, f"the blob of an embedded resource {what}", "base64", resource["blob"], proof, ceiling
             )
-        elif not _SCHEME.match(uri):
+        elif not SCHEME.match(uri):
             self.breach(EMBEDDED, "the uri of an embedded resource has no scheme", "a URI", uri, proof, None)
         elif "text" in resource and "blob" in resource:
             what = "an embedded resource has both text and blob"

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher
-from conformance.checks.invariants.content import base64_fault
+from conformance.checks.invariants.content import SCHEME, base64_fault
 from conformance.model import Frame, Json, Severity, elements
 from conformance.session.session import Call
 
@@ -19,7 +19,6 @@ TEMPLATE = "resources/template-valid"
 BASE64 = "resources/binary-base64"
 NO_PARAMETERS = "tools/no-parameter-schema-recommended"
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _UNSAFE = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]")
 _VARIABLE = r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*+(?::[1-9][0-9]{0,3}|\*)?"
 _EXPRESSION = re.compile(r"[+#./;?&=,!@|]?" + _VARIABLE + r"(?:," + _VARIABLE + r")*+\Z")
@@ -78,7 +77,7 @@ class Listing(Watcher):
         uri = resource.get("uri")
         if not isinstance(uri, str):
             return
-        if not _SCHEME.match(uri):
+        if not SCHEME.match(uri):
             self._say(URI, False, "the uri of a resource has no valid scheme", uri, proof)
         elif _UNSAFE.search(uri):
             what = "the uri of a resource has characters that a URI cannot have"

@@ -170,7 +170,7 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
         if call.answers:
             yield tool, call
         elif not call.hung:
-            session.patience.features.waited(tool["name"], call.params.get("arguments"), time.monotonic() - last)
+            session.patience.features.waited(call.params, time.monotonic() - last)
             cancel(session, call)
 
 

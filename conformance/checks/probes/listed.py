@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.lists import walk
-from conformance.checks.probes.outcome import code_of, succeeded
+from conformance.checks.probes.outcome import code_of, succeeded, uris_of
 from conformance.codes import RESOURCE_NOT_FOUND
-from conformance.model import Json, elements, members
+from conformance.model import Json, members
 from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
 
@@ -88,8 +88,7 @@ def _still_listed(session: Session, method: str, key: Json) -> bool:
 
 def _whose(call: Call, uris: set[str], templates: set[str]) -> dict[str, Json]:
     """What is odd about the URIs of the contents: that they are all another resource's, or a template."""
-    contents = elements(call.result.get("contents")) if isinstance(call.result, dict) else []
-    found = [item["uri"] for item in contents if isinstance(item, dict) and isinstance(item.get("uri"), str)]
+    found = [uri for uri in uris_of(call) if isinstance(uri, str)]
     if any(uri in templates for uri in found):
         return {"template": next(uri for uri in found if uri in templates)}
     asked = call.params["uri"]

@@ -9,8 +9,8 @@ from itertools import islice, permutations
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.in_flight import APART, QUICK
-from conformance.checks.probes.outcome import complete, succeeded
-from conformance.model import Json, elements
+from conformance.checks.probes.outcome import complete, succeeded, uris_of
+from conformance.model import Json
 from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
 
@@ -138,5 +138,4 @@ def _content(call: Call) -> str:
 
 def _uris(call: Call) -> str:
     """The URIs of the contents."""
-    contents = elements(call.result.get("contents")) if succeeded(call) else []
-    return " ".join(str(each["uri"]) for each in contents if isinstance(each, dict) and "uri" in each)
+    return " ".join(str(uri) for uri in uris_of(call) if uri is not None) if succeeded(call) else ""

@@ -82,10 +82,10 @@ def _given_up(bench: Bench) -> list[SeenCall]:
         if late == FEW or avoided(session, tool):
             continue
         try:
-            arguments = bench.survey.arguments_for(tool)
-            if session.patience.features.in_vain(tool["name"], arguments) >= TOO_SLOW:
+            params = {"name": tool["name"], "arguments": bench.survey.arguments_for(tool)}
+            if session.patience.features.in_vain(params) >= TOO_SLOW:
                 continue
-            call = _patiently(bench, {"name": tool["name"], "arguments": arguments})
+            call = _patiently(bench, params)
         except Unavailable:
             continue
         if not call.answers:
@@ -101,7 +101,7 @@ def _patiently(bench: Bench, params: Json) -> Call:
     # A number, which some servers do not give back as such.
     call = session.send("tools/call", {**params, "_meta": {"progressToken": 800_000 + session.position}})
     if not session.wait(call, timeout=TOO_SLOW):
-        session.patience.features.waited(params["name"], params["arguments"], TOO_SLOW)
+        session.patience.features.waited(params, TOO_SLOW)
         cancel(session, call)
         session.give_up(call)
     return call

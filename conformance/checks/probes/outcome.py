@@ -6,7 +6,7 @@ from typing import Literal
 
 from conformance.budget import KEPT_BYTES
 from conformance.checks.probes import Bench
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, elements, members
 from conformance.session.messages import parse
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, encode
 
@@ -101,3 +101,9 @@ def stray(frame: Frame, sentinel: Call) -> bool:
         return False
     # The sentinel's own answer, its id in another type, is no answer to anything else.
     return bool(str(message.get("id")) != str(sentinel.id)) and all(frame.number != a.number for a in sentinel.answers)
+
+
+def uris_of(call: Call) -> list[Json]:
+    """The uri of each of the contents that were read, None where there is none."""
+    contents = elements(members(call.result).get("contents"))
+    return [each.get("uri") for each in contents if isinstance(each, dict)]

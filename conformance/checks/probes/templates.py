@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.outcome import uris_of
 from conformance.model import Json, elements, members
 from conformance.survey.survey import Unavailable
 
@@ -57,9 +58,7 @@ def templates(bench: Bench) -> Iterator[Observation]:
             found = True
             call = session.request("resources/read", {"uri": uri})
             facts: dict[str, Json] = {"name": template, "uri": uri}
-            uris = [
-                each.get("uri") for each in elements(members(call.result).get("contents")) if isinstance(each, dict)
-            ]
+            uris = uris_of(call)
             other = [each for each in read if uris and all(said == each for said in uris)]
             if other:
                 facts["other"] = other[0]

@@ -162,12 +162,12 @@ def stream_end(bench: Bench) -> Iterator[Observation]:
     It finds such a request, or calls tools that may tell of their progress; and one that is refused.
     """
     session = bench.session
-    refused = session.request(UNKNOWN_METHOD)
-    yield from _ended(session, refused)
-    if (again := _again(bench)) is not None:
-        yield from _ended(session, again)
-    elif (told := next((call for _, call in call_each(bench, talkative=True) if _streamed(call)), None)) is not None:
-        yield from _ended(session, told)
+    yield from _ended(session, session.request(UNKNOWN_METHOD))
+    call = _again(bench)
+    if call is None:
+        call = next((call for _, call in call_each(bench, talkative=True) if _streamed(call)), None)
+    if call is not None:
+        yield from _ended(session, call)
 
 
 def _ended(session: Session, call: Call) -> Iterator[Observation]:

@@ -117,7 +117,7 @@ def _locked_out(handler: Any, proceed: Any) -> None:
 
 
 def _refusals_streamed(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
-    """Send what is not known to exist as a stream of events, and leave that open."""
+    """Send what is refused as a stream of events, and leave that open."""
     if status != 200 or b'"error"' not in body:
         proceed(status, body, headers)
         return
