@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.bench.answers import ERROR, UNLIKE, WRONG, Answers
+from conformance.bench.answers import ERROR, STRAY, UNLIKE, WRONG, Answers, stray
 from conformance.bench.client import Block
 from conformance.bench.clock import Clock
 from conformance.bench.costs import Cost
@@ -53,6 +53,14 @@ def test_what_a_tool_says_is_an_error_is_one_unless_it_says_so_alone() -> None:
     assert answers.judge(PLAIN, number, answer(number, "busy", isError=True)) == ERROR
     fails = Operation("tools/call:fails", "tools/call", {"arguments": {}}, (), fails=True)
     assert answers.judge(fails, number, answer(number, "no such file", isError=True)) == ""
+
+
+def test_a_late_answer_to_what_was_asked_before_is_expected_once() -> None:
+    earlier = {"7", '"a"'}
+    assert [stray(answer(7, "late"), earlier) for _ in range(2)] == ["", STRAY]
+    assert stray(b'{"jsonrpc": "2.0", "id": "a", "result": {}}', earlier) == ""
+    assert stray(answer(8, "never asked"), earlier) == STRAY
+    assert stray(b'{"jsonrpc": "2.0", "id": 8, "method": "ping"}', earlier) == ""
 
 
 def few(texts: list[str]) -> dict[str, tuple[int, int]]:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from conformance.bench.operations import PLACE, Operation
 from conformance.model import Json, members
-from conformance.session.messages import parse
+from conformance.session.messages import id_key, parse
 from conformance.validation.wire_schemas import WireSchemas
 
 _ID = re.compile(rb'"id"\s*:\s*(7\d{9})\b')
@@ -155,13 +155,18 @@ class Answers:
         return kind is not None and not self._schemas.admits(kind, result)
 
 
-def stray(data: bytes) -> str:
-    """What is wrong with a message that answers none of our requests; "" if it is the server's own."""
+def stray(data: bytes, earlier: set[str]) -> str:
+    """What is wrong with a message that answers none of our requests; "" if it is the server's own.
+
+    `earlier` are the keys of what was asked before and not answered; each may still be, once.
+    """
     message, readable = parse(data)
     if not readable or not isinstance(message, (dict, list)):
         return UNREADABLE
-    parts = message if isinstance(message, list) else [message]
-    return "" if all("method" in members(part) for part in parts) else STRAY
+    strays = [part for part in (message if isinstance(message, list) else [message]) if "method" not in members(part)]
+    late = {id_key(members(part).get("id")) for part in strays} & earlier
+    earlier -= late
+    return STRAY if len(strays) > len(late) else ""
 
 
 def refused(status: int, answered: bool) -> str:

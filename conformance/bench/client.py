@@ -77,6 +77,8 @@ class Client:
         self.cut: tuple[int, float] = 0, 0.0
         """How many requests were under way when the time was over, and since how many seconds the first of them."""
         self.answer_limit = MOST
+        self.earlier: set[str] = set()
+        """The keys of what was asked before, by the session, and may still be answered."""
         self._clock = clock
         self._gap = gap
         self._not_before = 0.0
@@ -197,7 +199,7 @@ class Client:
         late = self._gone.pop(number, None)
         if late is not None or not data:
             return  # counted as lost already
-        kind = TWICE if FIRST_ID < number < self._next else stray(data)
+        kind = TWICE if FIRST_ID < number < self._next else stray(data, self.earlier)
         if kind:
             self._present.wrong[kind] += 1
         else:

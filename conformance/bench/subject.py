@@ -138,6 +138,7 @@ class Subject:
         self.client = Client(self._carrier(session), answers, self._clock, self._plan.gap)
         self.client.answer_limit = self._plan.options.limits.answer
         self.client.slowest = max(each.alone for each in offer.operations)
+        self.client.earlier = {key for key, call in session.calls.items() if not call.answers}
         self.costs = Costs(pids_of(session.transport))
         self.measured.before = self.costs.samples[0] if self.costs.known else None
         self.opened = True
