@@ -147,7 +147,7 @@ TABLE = {
     "tasks-extension.told": "task_extension.told",
     "tools.call-each": "tools.results",
     "tools.effects": "effects.effects",
-    "tools.in-flight": "in_flight.in_flight",
+    "tools.in-flight": "mixed.beside_a_call",
     "tools.independence": "tools.independence",
     "tools.kept-apart": "apart.kept_apart",
     "transport-http.listening-addresses": "origins.listening_addresses",

@@ -1,4 +1,4 @@
-"""The probe of requests that come while a tool runs. Part of the area tools."""
+"""The probe of many requests that are under way at once. Part of the area jsonrpc."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import partial
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
-from conformance.checks.probes.observed import slow_call
 from conformance.checks.probes.outcome import succeeded
 from conformance.model import Json
 from conformance.session.patience import NO_ANSWER, NotWaitedFor
@@ -113,18 +112,3 @@ def _quick_call(bench: Bench) -> Json:
     except Unavailable:
         return None
     return None
-
-
-def in_flight(bench: Bench) -> Iterator[Observation]:
-    """Every list and the sentinel, sent while a slow tool runs.
-
-    It finds out which tool is slow; a server may finish it first. Missing, surplus and mistaken answers are the
-    invariants' to judge.
-    """
-    session = bench.session
-    calls = [session.send("tools/call", slow_call(bench).params)]
-    calls += [session.send(LISTS[name][0]) for name in bench.survey.declared_lists]
-    calls.append(session.send(*session.era.sentinel(session)))
-    session.wait(*calls)
-    session.hear_out()
-    yield Observation({"answers": [len(call.answers) for call in calls]})

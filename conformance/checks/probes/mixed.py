@@ -1,18 +1,21 @@
-"""The probe of requests of one method that are under way at once, each for another thing. Part of the area jsonrpc."""
+"""Probes of requests that are under way at once, each for another thing. Part of the areas jsonrpc and tools."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice, permutations
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.in_flight import APART, QUICK
+from conformance.checks.probes.observed import seen, slow_call
 from conformance.checks.probes.outcome import complete, succeeded, uris_of
 from conformance.model import Json
 from conformance.session.session import Call, Session, encode
-from conformance.survey.survey import Unavailable
+from conformance.survey.completions import completions
+from conformance.survey.survey import LISTS, Unavailable
 
 FEW = 4
 """Things of a kind that are asked for at once."""
@@ -36,21 +39,70 @@ def told_apart(bench: Bench) -> Iterator[Observation]:
     session, tried = bench.session, False
     if session.patience.confused:
         raise Unavailable("answers come with wrong ids, so that requests at once cannot be told apart")
-    kinds: list[tuple[str, list[Json], tuple[Mark, ...]]] = [
-        ("resources/read", [{"uri": uri} for uri in bench.survey.readable], (_content, _uris)),
-        ("prompts/get", _prompts(bench), (_content,)),
-        ("tools/call", _calls(bench), (_content,)),
-    ]
-    for method, asked, marks in kinds:
-        for mark in marks:
-            known = _always(session, [(method, params) for params in asked[:FEW]], mark)
-            if len({said for _, _, said in known}) < 2:
-                continue
+    for kind in _kinds(bench, _calls(bench)):
+        if (known := _known(session, kind)) is not None:
             tried = True
-            yield _at_once(session, known, mark)
-            break
+            yield _at_once(session, *known)
     if not tried:
         raise Unavailable("no two resources, prompts or tools each give something of their own that is always the same")
+
+
+def beside_a_call(bench: Bench) -> Iterator[Observation]:
+    """What else the server offers, asked for while a slow tool runs: one of each kind, and then several of each kind.
+
+    It finds out which tool is slow; a server may finish it first. Missing, surplus and mistaken answers are the
+    invariants' to judge.
+    """
+    session = bench.session
+    slow = slow_call(bench)
+    quick = [each.params for each in seen(bench) if each.seconds < QUICK]
+    kinds = [] if session.patience.confused else [_known(session, kind) for kind in _kinds(bench, quick)]
+    busy = session.send("tools/call", slow.params)
+    calls = [busy, *(session.send(method, params) for method, params in _one_of_each(bench))]
+    told = []
+    for known in kinds:
+        with suppress(Unavailable):  # what is not answered is told below
+            if known is not None and not busy.done:
+                told.append(_at_once(session, *known, beside=busy))
+    session.wait(*calls)
+    session.hear_out()
+    yield Observation({"answers": [len(call.answers) for call in calls]})
+    yield from told
+
+
+def _one_of_each(bench: Bench) -> Iterator[tuple[str, Json]]:
+    """Every list, and the first that can be read, got and completed; the sentinel."""
+    session, survey = bench.session, bench.survey
+    for name in survey.declared_lists:
+        yield LISTS[name][0], None
+    features = [("resources/read", {"uri": uri}) for uri in survey.readable[:1]]
+    features += [("prompts/get", params) for params in _prompts(bench)[:1]]
+    if survey.declares("completions"):
+        features += [("completion/complete", params) for params in completions(survey)[:1]]
+    yield from [(method, params) for method, params in features if not session.patience.features.avoids(method, params)]
+    yield session.sentinel()
+
+
+Kind = tuple[str, list[Json], tuple[Mark, ...]]
+"""A method, params for several things, and the marks by which its answers may be told apart."""
+
+
+def _kinds(bench: Bench, calls: list[Json]) -> list[Kind]:
+    return [
+        ("resources/read", [{"uri": uri} for uri in bench.survey.readable], (_content, _uris)),
+        ("prompts/get", _prompts(bench), (_content,)),
+        ("tools/call", calls, (_content,)),
+    ]
+
+
+def _known(session: Session, kind: Kind) -> tuple[list[Known], Mark] | None:
+    """Those that always give the same, at least two, and the mark that tells them apart; None if there are none."""
+    method, asked, marks = kind
+    for mark in marks:
+        known = _always(session, [(method, params) for params in asked[:FEW]], mark)
+        if len({said for _, _, said in known}) > 1:
+            return known, mark
+    return None
 
 
 def _prompts(bench: Bench) -> list[Json]:
@@ -87,12 +139,17 @@ def _alone(session: Session, method: str, params: Json, mark: Mark) -> str:
     return mark(call) if time.monotonic() - began < QUICK else ""
 
 
-def _at_once(session: Session, known: list[Known], mark: Mark) -> Observation:
-    """Ask for all of that at once, several times. Raises Unavailable if an answer stays away."""
+def _at_once(session: Session, known: list[Known], mark: Mark, beside: Call | None = None) -> Observation:
+    """Ask for all of that at once, several times, or until the call that it is done `beside` is answered.
+
+    Raises Unavailable if an answer stays away.
+    """
     others = {said for _, _, said in known}
     method = known[0][0]
     shown: list[tuple[Call, Json, str]] = []
     for _ in range(ROUNDS):
+        if beside is not None and beside.done:
+            break
         calls: list[Call] = []
         for _, params, _ in known:
             calls.append(session.send(method, params))
@@ -108,6 +165,8 @@ def _at_once(session: Session, known: list[Known], mark: Mark) -> Observation:
         ]
         shown += mixed[:1]
     facts: dict[str, Json] = {"method": method, "mixed": False}
+    if len(shown) >= TELLING and beside is not None:
+        session.wait(beside)
     if len(shown) >= TELLING and _whatever_came_before(session, known, mark):
         call, params, _ = shown[0]
         owner = next(params for _, params, said in known if said == mark(call))

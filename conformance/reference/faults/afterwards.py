@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call
-from conformance.reference.fault import Fault, around, instead, sending
+from conformance.reference.fault import Fault, around, instead, on_response, sending
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
@@ -112,6 +112,32 @@ def _content_of_the_last(method: str) -> Apply:
     return apply
 
 
+def _busy(call: Call) -> bool:
+    """Whether a tool runs meanwhile for the same client."""
+    return any(other.method == "tools/call" and other is not call for other in list(call.peer.running.values()))
+
+
+def _mixed_while_busy(method: str) -> Apply:
+    """While a tool runs, serve a request of the method as the one before it."""
+    before: list[Message] = []
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        asked, called = call.params, _busy(call)
+        if called and before:
+            call.params = before[0]
+        before[:] = [asked]
+        return proceed(call)
+
+    return instead(method, serve)
+
+
+def _dropped_while_busy(method: str) -> Apply:
+    def change(message: Message, call: Call) -> Any:
+        return [] if _busy(call) else message
+
+    return on_response((method,), change)
+
+
 FAULTS = (
     Fault(
         "calls-answered-as-the-last",
@@ -198,5 +224,41 @@ FAULTS = (
         "a resource that was left cannot be subscribed to again",
         instead("resources/subscribe", _once),
         **OLD,
+    ),
+    Fault(
+        "reads-mixed-while-busy",
+        APART,
+        "while a tool runs, a read gets the contents of the one before it",
+        _mixed_while_busy("resources/read"),
+        transports="stdio",
+    ),
+    Fault(
+        "prompts-mixed-while-busy",
+        APART,
+        "while a tool runs, prompts/get gets the prompt of the one before it",
+        _mixed_while_busy("prompts/get"),
+        transports="stdio",
+    ),
+    Fault(
+        "reads-dropped-while-busy",
+        ONCE,
+        "a read that comes while a tool runs is never answered",
+        _dropped_while_busy("resources/read"),
+        transports="stdio",
+    ),
+    Fault(
+        "prompts-dropped-while-busy",
+        ONCE,
+        "prompts/get that comes while a tool runs is never answered",
+        _dropped_while_busy("prompts/get"),
+        transports="stdio",
+    ),
+    Fault(
+        "completions-dropped-while-busy",
+        ONCE,
+        "completion/complete that comes while a tool runs is never answered",
+        _dropped_while_busy("completion/complete"),
+        since="2025-03-26",
+        transports="stdio",
     ),
 )
