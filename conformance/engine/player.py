@@ -48,6 +48,8 @@ def _answers(session: Session) -> bool:
 
 AT_ONCE = 0.05
 """Seconds in which an answer that comes at once has come over stdio, before the sentinel is sent."""
+AGAIN = 1000
+"""What is added to an id that is a number when its request is sent once more."""
 _BRACES = re.compile(r"\{([^{}]+)\}")
 """Within a path: the name of a value that is a part of it."""
 
@@ -118,7 +120,7 @@ class _Player:
         other, served = self.asked.get(step.like, (step, call))
         if not call.answers or succeeded(call) or not succeeded(served):
             return ""
-        again = step if step.id is ABSENT else replace(step, id=f"{call.id} again")  # no id is used twice
+        again = step if step.id is ABSENT else replace(step, id=_another(call.id))
         if succeeded(self._say(again).calls[0]):
             return f"{call.method} is refused only now and then"
         return "" if succeeded(self._say(other).calls[0]) else f"{call.method} is refused now as it was served before"
@@ -373,3 +375,10 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _another(used: Json) -> Json:
+    """An id of the same kind: none may be used twice."""
+    if type(used) is not int:
+        return f"{used} again"
+    return used + AGAIN if used >= 0 else used - AGAIN

@@ -312,8 +312,12 @@ class _Unit:
 
     def _ready(self, case: Case) -> Stage:
         """A live stage for `case`, opened unless the case does that itself."""
-        if self.stage is not None and case.open and self.stage.fit and self.stage.session.client == case.client:
-            return self.stage
+        if self.stage is not None and case.open and self.stage.fit:
+            session = self.stage.session
+            if session.revision.era == "stateless":
+                session.client = case.client  # each request says what its client can do
+            if session.client == case.client:
+                return self.stage
         self.close()
         self._opened = False
         self.ledger.case = OPENING

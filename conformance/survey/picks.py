@@ -28,12 +28,16 @@ KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompt
 PARAMS = ("name", "arguments", "uri", "ref", "argument")
 """Members of picked requests that are their params; others tell about them."""
 
-UNKNOWN_META: Json = {"com.example/mcp-conform": {"a": 1}}
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
+"""A good value of traceparent, by W3C Trace Context."""
+UNKNOWN_META: Json = {"com.example/mcp-conform": {"a": 1}, "traceparent": TRACE}
 
 VERSION_META: Json = {"io.modelcontextprotocol/protocolVersion": STATELESS[0].date}
 CAPABILITIES_META: Json = {"io.modelcontextprotocol/clientCapabilities": {}}
 """What a request of the stateless era has to carry, for cases that leave some of it out."""
 
+TEXT_ID = "hé世 1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+NOTHING = "the server declares nothing that could be asked for"
 NO_SUCH_URI = "mcp-conform://no-such-resource/7f3a"
 
 
@@ -234,6 +238,21 @@ def _announced_changes(survey: Survey) -> list[Json]:
 
 
 def _good_requests(survey: Survey) -> list[Json]:
+    return _some(_varied(_plain_requests(survey)), NOTHING)
+
+
+def _any_requests(survey: Survey) -> list[Json]:
+    found = _plain_requests(survey)
+    if not survey.versions:
+        found.append({"method": "ping", "params": {}})
+        if survey.declares("logging"):
+            found.append({"method": "logging/setLevel", "params": {"level": "debug"}})
+        if survey.declares("tasks.list"):
+            found.append({"method": "tasks/list", "params": {}})
+    return _some(_varied(found), NOTHING)
+
+
+def _plain_requests(survey: Survey) -> list[Json]:
     found: list[Json] = [{"method": LISTS[name][0], "params": {}} for name in survey.declared_lists]
     wanted = {"tools/call": _tool_calls, "prompts/get": _prompts, "resources/read": _reads}
     if survey.declares("completions"):
@@ -242,14 +261,25 @@ def _good_requests(survey: Survey) -> list[Json]:
         with suppress(Unavailable):
             params = {name: value for name, value in kind(survey)[0].items() if name in PARAMS}
             found.append({"method": method, "params": params})
-    for each in found:
-        each["id"] = f"mcp-conform {each['method']}"
-        each["with-unknown-meta"] = {**each["params"], "_meta": UNKNOWN_META}
-        each["with-text-token"] = {**each["params"], "_meta": {"progressToken": f"mcp-conform {each['method']}"}}
-        each["with-integer-token"] = {**each["params"], "_meta": {"progressToken": 0}}
-        each["without-client-info"] = {**each["params"], "_meta": {**VERSION_META, **CAPABILITIES_META}}
-        each["without-client-capabilities"] = {**each["params"], "_meta": VERSION_META}
-    return _some(found, "the server declares nothing that could be asked for")
+    return found
+
+
+def _varied(requests: list[Json]) -> list[Json]:
+    """Each with the ways in which it may also be sent.
+
+    The id that is a text is long and not of ASCII alone, the big number is beyond 31 bits.
+    """
+    for number, each in enumerate(requests):
+        method, params = each["method"], each["params"]
+        each["text-id"] = f"mcp-conform {method} {TEXT_ID}"
+        each["big-id"], each["negative-id"] = 2**31 + 100 + number, -100 - number
+        each["with-unknown-meta"] = {**params, "_meta": UNKNOWN_META}
+        each["with-empty-meta"] = {**params, "_meta": {}}
+        each["with-text-token"] = {**params, "_meta": {"progressToken": f"mcp-conform {method}"}}
+        each["with-integer-token"] = {**params, "_meta": {"progressToken": 0}}
+        each["without-client-info"] = {**params, "_meta": {**VERSION_META, **CAPABILITIES_META}}
+        each["without-client-capabilities"] = {**params, "_meta": VERSION_META}
+    return requests
 
 
 def _reads(survey: Survey) -> list[Json]:
@@ -300,6 +330,7 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "announced-change": _announced_change,
     "announced-changes": _announced_changes,
     "good-request": _good_requests,
+    "any-request": _any_requests,
     "stateless-method": _stateless_methods,
     "advertised-modern-version": _modern_versions,
     "named-request": _named_requests,

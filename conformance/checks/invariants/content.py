@@ -148,6 +148,9 @@ class Content(Watcher):
         elif call.method.endswith("/list"):
             for item in listed(result):
                 self._icons(item, proof)
+                # Those of a tool are of another type.
+                if call.method.startswith("resources/") and isinstance(item.get("annotations"), dict):
+                    self._annotations(item["annotations"], proof)
         elif call.method == "initialize" and isinstance(result.get("serverInfo"), dict):
             self._icons(result["serverInfo"], proof)
 

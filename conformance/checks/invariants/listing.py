@@ -17,6 +17,7 @@ NAME_CHARACTERS = "tools/name-characters"
 URI = "resources/uri-valid"
 TEMPLATE = "resources/template-valid"
 BASE64 = "resources/binary-base64"
+READ = "resources/read-shape"
 NO_PARAMETERS = "tools/no-parameter-schema-recommended"
 
 _UNSAFE = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f]")
@@ -32,7 +33,7 @@ class Listing(Watcher):
     """Passive rules on tools/list, resources/list, resources/templates/list and resources/read."""
 
     name = "listing"
-    requirements: ClassVar[tuple[str, ...]] = (NAME_LENGTH, NAME_CHARACTERS, NO_PARAMETERS, URI, TEMPLATE, BASE64)
+    requirements: ClassVar[tuple[str, ...]] = (NAME_LENGTH, NAME_CHARACTERS, NO_PARAMETERS, URI, TEMPLATE, BASE64, READ)
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge the items of a list or of a reading."""
@@ -94,6 +95,10 @@ class Listing(Watcher):
 
     def _contents(self, contents: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         blob = contents.get("blob")
+        if isinstance(contents.get("text"), str) and isinstance(blob, str):
+            what = "contents have both text and blob"
+            actual = shorten({name: contents[name] for name in ("uri", "text", "blob") if name in contents})
+            self.ledger.broke(READ, what, expected="one of them", actual=actual, frames=proof, ceiling=Severity.WARNING)
         if isinstance(blob, str):
             fault = base64_fault(blob)
             if fault is None:

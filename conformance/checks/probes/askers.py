@@ -156,6 +156,8 @@ def unasked_within(session: Session) -> float:
 class AskedClient:
     """A client on a session of its own, which is replaced once the server was hurt.
 
+    In the stateless era each request says what its client can do, so that it needs none of its own to begin with.
+
     It declares no more than `capabilities`, so that a server is found out that asks for something else. `opening` is
     what it replies before the first call. With `silent` it breaks the rules itself, and no invariant watches: what
     follows on something illegal is no finding.
@@ -174,16 +176,23 @@ class AskedClient:
     def session(self) -> Session:
         """An open session. Raises NotSpoken, StartError."""
         if self._session is None or not self._session.alive:
-            session = self._bench.connect(client=self._capabilities, open=False)
-            session.answers.instead.update(self._opening)
-            session.open()
-            if session.revision.era == "handshake":
-                hears_announcements(session)  # there are servers that ask there even while a tool is called
-            if self._silent:
-                session.watching.unwatch()
-                session.answers.illegal = True
-            self._session = session
+            shared = self._bench.session
+            stateless = shared.revision.era == "stateless" and shared.alive
+            self._session = shared if stateless and not self._silent else self._opened()
+        if self._session is self._bench.session:
+            self._session.client = self._capabilities
         return self._session
+
+    def _opened(self) -> Session:
+        session = self._bench.connect(client=self._capabilities, open=False)
+        session.answers.instead.update(self._opening)
+        session.open()
+        if session.revision.era == "handshake":
+            hears_announcements(session)  # there are servers that ask there even while a tool is called
+        if self._silent:
+            session.watching.unwatch()
+            session.answers.illegal = True
+        return session
 
     def hear_question(self, method: str) -> None:
         """Listen until the server has asked for `method` in this session, at most as long as answers may take.

@@ -12,7 +12,7 @@ from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.in_flight import APART, QUICK
 from conformance.checks.probes.observed import seen, slow_call
 from conformance.checks.probes.outcome import complete, succeeded, uris_of
-from conformance.model import Json
+from conformance.model import Json, members
 from conformance.session.session import Call, Session, encode
 from conformance.survey.completions import completions
 from conformance.survey.survey import LISTS, Unavailable
@@ -44,7 +44,9 @@ def told_apart(bench: Bench) -> Iterator[Observation]:
             tried = True
             yield _at_once(session, *known)
     if not tried:
-        raise Unavailable("no two resources, prompts or tools each give something of their own that is always the same")
+        raise Unavailable(
+            "no two resources, prompts, completions or tools each give something of their own that is always the same"
+        )
 
 
 def beside_a_call(bench: Bench) -> Iterator[Observation]:
@@ -77,8 +79,7 @@ def _one_of_each(bench: Bench) -> Iterator[tuple[str, Json]]:
         yield LISTS[name][0], None
     features = [("resources/read", {"uri": uri}) for uri in survey.readable[:1]]
     features += [("prompts/get", params) for params in _prompts(bench)[:1]]
-    if survey.declares("completions"):
-        features += [("completion/complete", params) for params in completions(survey)[:1]]
+    features += [("completion/complete", params) for params in _completions(bench)[:1]]
     yield from [(method, params) for method, params in features if not session.patience.features.avoids(method, params)]
     yield session.sentinel()
 
@@ -91,6 +92,7 @@ def _kinds(bench: Bench, calls: list[Json]) -> list[Kind]:
     return [
         ("resources/read", [{"uri": uri} for uri in bench.survey.readable], (_content, _uris)),
         ("prompts/get", _prompts(bench), (_content,)),
+        ("completion/complete", _completions(bench), (_content,)),
         ("tools/call", calls, (_content,)),
     ]
 
@@ -108,6 +110,10 @@ def _known(session: Session, kind: Kind) -> tuple[list[Known], Mark] | None:
 def _prompts(bench: Bench) -> list[Json]:
     survey = bench.survey
     return [{"name": each["name"], "arguments": survey.prompt_arguments(each)} for each in survey.named_prompts]
+
+
+def _completions(bench: Bench) -> list[Json]:
+    return list(completions(bench.survey)) if bench.survey.declares("completions") else []
 
 
 def _calls(bench: Bench) -> list[Json]:
@@ -185,7 +191,8 @@ def _whatever_came_before(session: Session, known: list[Known], mark: Mark) -> b
 
 
 def _name(params: Json) -> Json:
-    return params.get("uri", params.get("name"))
+    ref = members(params.get("ref"))
+    return params.get("uri", params.get("name")) or ref.get("uri", ref.get("name"))
 
 
 def _content(call: Call) -> str:

@@ -156,6 +156,14 @@ FAULTS = (
         transports="http",
     ),
     Fault(
+        "completions-answered-as-the-last",
+        APART,
+        "of several completions at the same time each gets the answer to the last",
+        _content_of_the_last("completion/complete"),
+        only="2025-11-25",
+        transports="http",
+    ),
+    Fault(
         "next-dropped-after-refused-read",
         ONCE,
         "the answer to the request after a refused resources/read never comes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.reference.fault import Fault, drop, on_item, on_tool
+from conformance.reference.fault import Fault, drop, on_item, on_result, on_tool
 from conformance.reference.wire import Message
 
 TYPE_CHECKING = False
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from conformance.reference.call import Call
     from conformance.reference.fault import Apply
 
 
@@ -22,6 +23,12 @@ def _block(kind: str, change: Callable[[Message], Any]) -> Apply:
                 change(block)
 
     return on_tool("show_content", change_blocks)
+
+
+def _text_beside_blob(result: Message, call: Call) -> None:
+    for contents in result.get("contents", []):
+        if "blob" in contents:
+            contents["text"] = "binary"
 
 
 FAULTS = (
@@ -89,5 +96,22 @@ FAULTS = (
         "an icon has a javascript: URI",
         on_item("prompts/list", "hello", lambda item: item.update(icons=[{"src": "javascript:alert(1)"}])),
         since="2025-11-25",
+    ),
+    Fault(
+        "text-beside-blob",
+        "resources/read-shape",
+        "binary contents have a text as well",
+        on_result(("resources/read",), _text_beside_blob),
+    ),
+    Fault(
+        "modified-yesterday",
+        "content/annotations-shape",
+        "a listed resource was last modified yesterday",
+        on_item(
+            "resources/list",
+            "reference://text/readme",
+            lambda item: item.update(annotations={"lastModified": "yesterday"}),
+        ),
+        since="2025-06-18",
     ),
 )

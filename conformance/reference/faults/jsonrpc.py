@@ -20,7 +20,7 @@ from conformance.reference.fault import (
     setting,
 )
 from conformance.reference.shape import text
-from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
+from conformance.reference.wire import Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,17 +44,6 @@ TEMPLATES += " jsonrpc/every-request-answered-once jsonrpc/valid-messages"
 def _wrapped(message: Message) -> None:
     if type(message["id"]) is int:
         message["id"] = struct.unpack("i", struct.pack("I", message["id"] & 0xFFFFFFFF))[0]
-
-
-def _numbers_only(*methods: str) -> Apply:
-    """Refuse requests whose id is a string; of some methods, or of all but initialize."""
-
-    def serve(call: Call, proceed: Proceed) -> Message | None:
-        if isinstance(call.id, str) and (call.method in methods or (not methods and call.method != "initialize")):
-            raise RpcError(INVALID_REQUEST, "The id must be a number")
-        return proceed(call)
-
-    return around(serve)
 
 
 def _digits_become_numbers(message: Message, call: Call | None) -> None:
@@ -166,26 +155,6 @@ def _id_stuck_after_an_error() -> Apply:
 
 
 FAULTS = (
-    Fault("text-ids-refused", "jsonrpc/response-id-echoed", "an id must be a number", _numbers_only()),
-    Fault(
-        "text-ids-refused-by-calls",
-        "jsonrpc/response-id-echoed",
-        "the id of a call must be a number",
-        _numbers_only("tools/call"),
-    ),
-    Fault(
-        "text-ids-refused-by-reads",
-        "jsonrpc/response-id-echoed",
-        "the id of a request to read something must be a number",
-        _numbers_only("resources/read", "prompts/get"),
-    ),
-    Fault(
-        "text-ids-refused-by-levels",
-        "jsonrpc/response-id-echoed",
-        "the id of a request for a level must be a number",
-        _numbers_only("logging/setLevel"),
-        until="2025-11-25",
-    ),
     Fault(
         "tool-never-returns", ONCE, "the tool version never returns", _never("tools/call", "name", "version"), **STDIO
     ),
