@@ -43,7 +43,7 @@ def run(folder: Path, *words: str) -> tuple[dict[str, Any], set[str], str]:
 
 def test_a_server_that_was_up_before_is_sent_nothing_that_may_hurt_it(url: str, tmp_path: Path) -> None:
     report, played, printed = run(tmp_path, "--url", url)
-    assert "jsonrpc/text-ids" in played
+    assert "jsonrpc/ids-of-each-method" in played
     assert not played & HARMFUL
     assert any("--harmful plays them" in note for note in report.get("notes", []))
     assert "--harmful plays them" in printed

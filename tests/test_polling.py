@@ -34,7 +34,7 @@ def judged(folder: Path, *server: object, options: tuple[str, ...] = ()) -> dict
 
 @pytest.mark.parametrize("times", [0, 3])
 def test_a_client_comes_back_for_a_response_as_often_as_it_is_sent_away(times: int, tmp_path: Path) -> None:
-    only = ("--only", "tools", "--only", "jsonrpc/text-ids", "--only", "transport-http")
+    only = ("--only", "tools", "--only", "jsonrpc/ids-of-each-method", "--only", "transport-http")
     verdicts = judged(tmp_path, times, options=only)
     assert verdicts["transport-http/sse-delivers-response"] == "passed"
     assert verdicts["transport-http/sse-retry-before-close"] == "passed"

@@ -29,7 +29,7 @@ Message = dict[str, Any]
 def initialize(revision: str, capabilities: Message | None = None) -> Message:
     client = {"name": "test", "version": "1"}
     params = {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": client}
-    return {"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params}
+    return {"jsonrpc": "2.0", "id": 71, "method": "initialize", "params": params}
 
 
 def meta(capabilities: Message | None = None, **more: Any) -> Message:
@@ -55,7 +55,7 @@ class Client:
         self.next_id = 0
         if revision and not self.stateless:
             self.write(initialize(revision, capabilities))
-            self.opened = self.response("open")
+            self.opened = self.response(71)
             self.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def __enter__(self) -> Client:
@@ -149,7 +149,7 @@ def test_a_supported_version_is_answered_by_itself(revision: str) -> None:
 def test_an_unsupported_version_is_answered_by_the_latest_of_the_handshake_era(requested: str) -> None:
     with Client("--revisions", "2024-11-05,2025-06-18") as client:
         client.write(initialize(requested))
-        assert client.response("open")["result"]["protocolVersion"] == "2025-06-18"
+        assert client.response(71)["result"]["protocolVersion"] == "2025-06-18"
 
 
 def test_discover_names_the_stateless_version_and_the_server() -> None:
@@ -166,7 +166,7 @@ def test_the_first_request_fixes_the_era() -> None:
     with Client(revision=STATELESS) as client:
         client.result("tools/list")
         client.write(initialize("2025-11-25"))
-        assert client.response("open")["error"]["code"] == -32022
+        assert client.response(71)["error"]["code"] == -32022
 
 
 def test_a_server_without_a_feature_neither_declares_nor_serves_it() -> None:

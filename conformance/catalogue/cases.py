@@ -151,6 +151,11 @@ class Step:
     another: bool = False
     judges: tuple[str, ...] = ()
 
+    @property
+    def may_be_sent(self) -> bool:
+        """Whether it is known that the server would take what is usual instead, so that a refusal by HTTP is one."""
+        return bool(self.like) or (self.method == "initialize" and not self.illegal)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

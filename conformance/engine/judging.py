@@ -9,7 +9,7 @@ from conformance.catalogue.cases import Condition, Expectation, Outcome, Step
 from conformance.catalogue.patterns import ABSENT, match, render
 from conformance.catalogue.references import Values, root
 from conformance.checks.probes import Bench
-from conformance.checks.probes.outcome import UNANSWERED, life, shown, unanswered
+from conformance.checks.probes.outcome import UNANSWERED, life, refused_by_http, shown, unanswered
 from conformance.model import Finding, Frame, Json, Silence
 from conformance.revisions import holds
 from conformance.session.patience import NEXT_UNANSWERED
@@ -269,7 +269,7 @@ class Judge:
             return said.actual
         if response is ABSENT and not self.session.alive:
             return self._why_over()
-        if said.call is not None and (said.call.answers or response is ABSENT):
+        if said.call is not None and (said.call.answers or said.call.turned_down or response is ABSENT):
             return shown(said.call)
         return "silence" if response is ABSENT else encode(response).decode("utf-8", "replace")[:300]
 
@@ -280,10 +280,13 @@ class Judge:
             return call.response, call.proof
         if said.asks_nothing:
             return ABSENT, ()
-        if call is None or said.step.kind in ("raw", "http"):  # the answer may well lack an id
+        refused = call is not None and call.head is not None and said.step.may_be_sent and refused_by_http(call)
+        if call is None or refused or said.step.kind in ("raw", "http"):  # the answer may well lack an id
             stray = self._stray(said.start)
             if stray is not None:
                 return stray.message, (*self._ours(said.start)[:1], stray)
+        if call is not None and call.head is not None and refused:
+            return {"error": {"message": f"HTTP status {call.head.status}"}}, (call.sent, call.head)
         return ABSENT, ()
 
     def _stray(self, start: int) -> Frame | None:

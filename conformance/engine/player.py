@@ -13,7 +13,7 @@ from conformance.catalogue.references import Values, at
 from conformance.checks.probes import Bench, Probe
 from conformance.checks.probes.calls import avoided_tool
 from conformance.checks.probes.lists import walk
-from conformance.checks.probes.outcome import UNANSWERED, succeeded, unanswered
+from conformance.checks.probes.outcome import UNANSWERED, refused_by_http, succeeded, unanswered
 from conformance.engine.judging import Judge, Said, Stop
 from conformance.model import Frame, Json, members
 from conformance.session.eras.handshake import Handshake
@@ -118,7 +118,7 @@ class _Player:
         Some servers serve a thing once, every second time, or so often in a second.
         """
         other, served = self.asked.get(step.like, (step, call))
-        if not call.answers or succeeded(call) or not succeeded(served):
+        if not (call.answers or refused_by_http(call)) or succeeded(call) or not succeeded(served):
             return ""
         again = step if step.id is ABSENT else replace(step, id=_another(call.id))
         if succeeded(self._say(again).calls[0]):

@@ -124,6 +124,7 @@ TABLE = {
     "jsonrpc.many-at-once": "in_flight.many",
     "jsonrpc.non-ascii": "jsonrpc.non_ascii",
     "jsonrpc.told-apart": "mixed.told_apart",
+    "jsonrpc.written-otherwise": "written.written_otherwise",
     "lifecycle.opening": "lifecycle.opening",
     "lifecycle.prompt-pings": "lifecycle.prompt_pings",
     "lifecycle.unanswered-requests": "lifecycle.unanswered_requests",

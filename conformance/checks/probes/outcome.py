@@ -11,6 +11,8 @@ from conformance.session.messages import parse
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, encode
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
+OF_OTHERS = {401, 403, 404, 407, 408, 429}
+"""HTTP statuses that are about who asks, the session, or how much is asked."""
 
 
 def life(session: Session) -> Literal["goes on", "lost a request", "over"]:
@@ -50,6 +52,12 @@ def unanswered(bench: Bench, call: Call) -> tuple[Literal["inconclusive", "block
     if call.method in MAY_TAKE_LONG:
         return "inconclusive", f"{call.method}: {call.lost}; --timeout gives it longer"
     return "blocked", UNANSWERED
+
+
+def refused_by_http(call: Call) -> bool:
+    """Whether HTTP has refused a request for what it says: not for who sent it, nor for how many there are."""
+    status = (call.head.status or 0) if call.head is not None else 0
+    return not call.answers and 400 <= status < 500 and status not in OF_OTHERS
 
 
 def _spoilt(frame: Frame, call: Call) -> bool:

@@ -164,6 +164,10 @@ def _uncancellable() -> Apply:
     return setting("cancel", lambda call: None)
 
 
+def _ordered_otherwise(line: bytes) -> bool:
+    return line.startswith(b'{"') and b'"method"' in line and b'"jsonrpc"' in line and line[2:9] != b"jsonrpc"
+
+
 FAULTS = (
     Fault(
         "blocks-on-stderr",
@@ -231,6 +235,20 @@ FAULTS = (
         CHUNKS,
         "a line that ends in CR LF is lost",
         setting("lines", lambda stream: (line for line in stream if not line.endswith(b"\r\n"))),
+        transports="stdio",
+    ),
+    Fault(
+        "other-order-lost",
+        "jsonrpc/every-request-answered-once",
+        "a request that does not begin with jsonrpc is lost",
+        setting("lines", lambda stream: (line for line in stream if not _ordered_otherwise(line))),
+        transports="stdio",
+    ),
+    Fault(
+        "blanks-in-a-message-lost",
+        "jsonrpc/every-request-answered-once",
+        "a request with blanks around its colons is lost",
+        setting("lines", lambda stream: (line for line in stream if b'" : ' not in line)),
         transports="stdio",
     ),
     Fault(

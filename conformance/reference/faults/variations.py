@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from conformance.reference.fault import Fault, around
+from conformance.reference.http_fault import handling
 from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from conformance.reference.call import Call
     from conformance.reference.fault import Apply, Proceed
@@ -64,6 +68,22 @@ def _keys(key: str, *methods: str) -> Apply:
     """Refuse a key in _meta."""
     error = RpcError(INVALID_PARAMS, f"Unrecognized key in _meta: {key}")
     return _refused(lambda call: key in call.meta, error, *methods)
+
+
+def _turned_down(what: Callable[[Message], bool]) -> Apply:
+    """Have HTTP refuse messages of some kind."""
+
+    def post(handler: Any, proceed: Any, body: bytes) -> None:
+        try:
+            message = json.loads(body)
+        except ValueError:
+            message = None
+        if isinstance(message, dict) and what(message):
+            handler.answer(400, b"", {})
+        else:
+            proceed(body)
+
+    return handling(_post=post)
 
 
 def _empty_meta(call: Call) -> bool:
@@ -168,6 +188,21 @@ FAULTS = (
         KEYS,
         "requests with an empty _meta are refused",
         _refused(_empty_meta, RpcError(INVALID_PARAMS, "Invalid params: params._meta is empty")),
+        **OLD,
+    ),
+    Fault(
+        "text-ids-400",
+        f"{IDS} subscriptions/listen-supported",
+        "a request whose id is a string is refused with HTTP status 400",
+        _turned_down(lambda message: _text(message.get("id")) and message.get("method", "initialize") != "initialize"),
+        transports="http",
+    ),
+    Fault(
+        "text-id-of-initialize-400",
+        IDS,
+        "initialize with a string as id is refused with HTTP status 400",
+        _turned_down(lambda message: _text(message.get("id")) and message.get("method") == "initialize"),
+        transports="http",
         **OLD,
     ),
 )
