@@ -23,7 +23,7 @@ BEFORE = 3
 """So often each is asked for alone before: only what always gives the same says whose answer came."""
 ROUNDS = 5
 TELLING = 2
-"""So many of the rounds must show that answers are mixed up."""
+"""So many of the rounds must show that answers are mixed up; one while a tool runs, which may be over soon."""
 
 Mark = Callable[[Call], str]
 """What tells an answer from those to requests for other things, "" if nothing does."""
@@ -42,7 +42,7 @@ def told_apart(bench: Bench) -> Iterator[Observation]:
     for kind in _kinds(bench, _calls(bench)):
         if (known := _known(session, kind)) is not None:
             tried = True
-            yield _at_once(session, *known)
+            yield _told(session, *known, [mixed for _ in range(ROUNDS) for mixed in _round(session, *known)])
     if not tried:
         raise Unavailable(
             "no two resources, prompts, completions or tools each give something of their own that is always the same"
@@ -61,15 +61,16 @@ def beside_a_call(bench: Bench) -> Iterator[Observation]:
     kinds = [] if session.patience.confused else [_known(session, kind) for kind in _kinds(bench, quick)]
     busy = session.send("tools/call", slow.params)
     calls = [busy, *(session.send(method, params) for method, params in _one_of_each(bench))]
-    told = []
-    for known in kinds:
-        with suppress(Unavailable):  # what is not answered is told below
-            if known is not None and not busy.done:
-                told.append(_at_once(session, *known, beside=busy))
+    found = [(known, list[Mixed]()) for known in kinds if known is not None]
+    with suppress(Unavailable):  # what is not answered is told below
+        for known, shown in found * ROUNDS:
+            if not busy.done:
+                shown += _round(session, *known)
     session.wait(*calls)
     session.hear_out()
     yield Observation({"answers": [len(call.answers) for call in calls]})
-    yield from told
+    for known, shown in found:
+        yield _told(session, *known, shown, telling=1)
 
 
 def _one_of_each(bench: Bench) -> Iterator[tuple[str, Json]]:
@@ -145,38 +146,35 @@ def _alone(session: Session, method: str, params: Json, mark: Mark) -> str:
     return mark(call) if time.monotonic() - began < QUICK else ""
 
 
-def _at_once(session: Session, known: list[Known], mark: Mark, beside: Call | None = None) -> Observation:
-    """Ask for all of that at once, several times, or until the call that it is done `beside` is answered.
+Mixed = tuple[Call, Json, str]
+"""A call that got the answer of another one, its params, and what it always gets."""
 
-    Raises Unavailable if an answer stays away.
-    """
+
+def _round(session: Session, known: list[Known], mark: Mark) -> list[Mixed]:
+    """Ask for all of that at once; what is mixed up first, if anything. Raises Unavailable if an answer stays away."""
     others = {said for _, _, said in known}
-    method = known[0][0]
-    shown: list[tuple[Call, Json, str]] = []
-    for _ in range(ROUNDS):
-        if beside is not None and beside.done:
-            break
-        calls: list[Call] = []
-        for _, params, _ in known:
-            calls.append(session.send(method, params))
-            if session.transport.has_headers:
-                session.listen(APART)
-        session.wait(*calls)
-        if not all(call.answers for call in calls):
-            raise Unavailable(f"not all of {len(calls)} requests of {method} at once are answered")
-        mixed = [
-            (call, params, said)
-            for call, (_, params, said) in zip(calls, known, strict=True)
-            if mark(call) != said and mark(call) in others
-        ]
-        shown += mixed[:1]
-    facts: dict[str, Json] = {"method": method, "mixed": False}
-    if len(shown) >= TELLING and beside is not None:
-        session.wait(beside)
-    if len(shown) >= TELLING and _whatever_came_before(session, known, mark):
+    calls: list[Call] = []
+    for method, params, _ in known:
+        calls.append(session.send(method, params))
+        if session.transport.has_headers:
+            session.listen(APART)
+    session.wait(*calls)
+    if not all(call.answers for call in calls):
+        raise Unavailable(f"not all of {len(calls)} requests of {known[0][0]} at once are answered")
+    return [
+        (call, params, said)
+        for call, (_, params, said) in zip(calls, known, strict=True)
+        if mark(call) != said and mark(call) in others
+    ][:1]
+
+
+def _told(session: Session, known: list[Known], mark: Mark, shown: list[Mixed], telling: int = TELLING) -> Observation:
+    """What the rounds have shown, if at least `telling` of them have shown it."""
+    facts: dict[str, Json] = {"method": known[0][0], "mixed": False}
+    if len(shown) >= telling and _whatever_came_before(session, known, mark):
         call, params, _ = shown[0]
         owner = next(params for _, params, said in known if said == mark(call))
-        facts = {"method": method, "mixed": True, "asked": _name(params), "got": _name(owner), "rounds": len(shown)}
+        facts |= {"mixed": True, "asked": _name(params), "got": _name(owner), "rounds": len(shown)}
         return Observation(facts, call)
     return Observation(facts)
 
