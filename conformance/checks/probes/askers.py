@@ -156,7 +156,7 @@ def unasked_within(session: Session) -> float:
 class AskedClient:
     """A client on a session of its own, which is replaced once the server was hurt.
 
-    In the stateless era each request says what its client can do, so that it needs none of its own to begin with.
+    In the stateless era each request says what its client can do, so that the session of the case will do at first.
 
     It declares no more than `capabilities`, so that a server is found out that asks for something else. `opening` is
     what it replies before the first call. With `silent` it breaks the rules itself, and no invariant watches: what
@@ -177,8 +177,8 @@ class AskedClient:
         """An open session. Raises NotSpoken, StartError."""
         if self._session is None or not self._session.alive:
             shared = self._bench.session
-            stateless = shared.revision.era == "stateless" and shared.alive
-            self._session = shared if stateless and not self._silent else self._opened()
+            any_client = shared.revision.era == "stateless" and shared.alive and not shared.deaf
+            self._session = shared if any_client and not self._silent else self._opened()
         if self._session is self._bench.session:
             self._session.client = self._capabilities
         return self._session
