@@ -228,6 +228,10 @@ class Session:
                 self.requests.end(call, self.ended, f"{NO_ANSWER} {limit:.3g} s")
             break
         now, full = time.monotonic(), self.limits.answer
+        for call in calls:
+            # The end of an answer that refuses says whether the session is over with it.
+            if call.turned_down and call.answers and call.sent.exchange in self.requests.by_exchange:
+                self.await_exchange(call.sent.exchange, self.limits.quiet)
         if self.opened:  # else it may be the start of the target that takes long
             began = deadline - limit + self.transport.away - away
             began = began if waiting else self._delays.shifted(began, now)
