@@ -101,7 +101,8 @@ class Expectation:
 class Each:
     """For each thing of a kind that the target offers, or of a list, the first `most` of them, under a `name`.
 
-    With `until_decided` no further one is taken once something that the steps judge was held or broken.
+    With `until_decided` no further one is taken once something that the steps judge was held or broken: of that for
+    which the case has a word in `undecided`, if there is any.
     """
 
     name: str

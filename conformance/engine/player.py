@@ -25,7 +25,7 @@ from conformance.survey.survey import LISTS, Unavailable
 
 def play(case: Case, bench: Bench, probes: Mapping[str, Probe]) -> None:
     """Play `case`. What its steps judge is in `bench.ledger` afterwards; other exceptions are our own bugs."""
-    player = _Player(bench, probes)
+    player = _Player(bench, probes, case.undecided)
     if case.asks_for_life and not _answers(bench.session):
         for requirement in case.requirements:
             bench.ledger.block(requirement, UNANSWERED)
@@ -55,9 +55,10 @@ _BRACES = re.compile(r"\{([^{}]+)\}")
 
 
 class _Player:
-    def __init__(self, bench: Bench, probes: Mapping[str, Probe]) -> None:
+    def __init__(self, bench: Bench, probes: Mapping[str, Probe], undecided: Iterable[str]) -> None:
         self.bench = bench
         self.probes = probes
+        self.undecided = frozenset(undecided)
         self.values = Values()
         self.proofs: dict[str, tuple[Frame, ...]] = {}
         """Name → the frames that a saved value comes from."""
@@ -178,8 +179,9 @@ class _Player:
             yield None
             return
         things = picks(each.kind, self.bench.survey) if each.kind else each.things
+        deciding = self.undecided.intersection(step.judges) or step.judges
         for thing in things[: each.most]:
-            if each.until_decided and any(ledger.case in ledger.tested.get(name, ()) for name in step.judges):
+            if each.until_decided and any(ledger.case in ledger.tested.get(name, ()) for name in deciding):
                 return
             yield thing if each.kind else self._filled(thing)
 

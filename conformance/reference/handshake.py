@@ -70,7 +70,7 @@ class Session(Peer):
         if method == "notifications/cancelled":
             self.cancel(params.get("requestId"))
         elif method == "notifications/initialized" and self.revision and not self.ready:
-            self.ready = True
+            self.ready = self.server.opens(params)
         elif method == "notifications/roots/list_changed":
             self.roots = None
 

@@ -70,6 +70,7 @@ class Server:
         self.notified: list[Callable[[Peer, str, Channel], None]] = []
         self.handle: Callable[[Call], Message | None] = handle
         self.negotiate: Callable[[Server, str], str] = negotiate
+        self.opens: Callable[[Message], bool] = lambda params: True  # whether notifications/initialized does
         self.check_meta: Callable[[Call], None] = check_meta
         self.missing_capability: Callable[[Call, Message], Message | None] = missing_capability
         self.ask: Callable[[Call, dict[str, Message], bool], dict[str, Message]] = ask

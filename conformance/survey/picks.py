@@ -243,7 +243,9 @@ def _good_requests(survey: Survey) -> list[Json]:
 
 def _any_requests(survey: Survey) -> list[Json]:
     found = _plain_requests(survey)
-    if not survey.versions:
+    if survey.versions:
+        found.append({"method": "server/discover", "params": {}})
+    else:
         found.append({"method": "ping", "params": {}})
         if survey.declares("logging"):
             found.append({"method": "logging/setLevel", "params": {"level": "debug"}})

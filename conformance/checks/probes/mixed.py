@@ -17,6 +17,7 @@ from conformance.session.session import Call, Session, encode
 from conformance.survey.completions import completions
 from conformance.survey.survey import LISTS, Unavailable
 
+SUBSCRIBE = "resources/subscribe"
 FEW = 4
 """Things of a kind that are asked for at once."""
 BEFORE = 3
@@ -24,6 +25,14 @@ BEFORE = 3
 ROUNDS = 5
 TELLING = 2
 """So many of the rounds must show that answers are mixed up; one while a tool runs, which may be over soon."""
+
+NO_TASK: Json = {"taskId": "mcp-conform-no-such-task"}
+NEEDING: tuple[tuple[str, str, Json], ...] = (
+    ("tasks.list", "tasks/list", {}),
+    ("tasks", "tasks/get", NO_TASK),
+    ("extensions.io.modelcontextprotocol/tasks", "tasks/get", NO_TASK),
+)
+"""What needs which capability. That a task does not exist is an answer, too."""
 
 Mark = Callable[[Call], str]
 """What tells an answer from those to requests for other things, "" if nothing does."""
@@ -67,6 +76,8 @@ def beside_a_call(bench: Bench) -> Iterator[Observation]:
             if not busy.done:
                 shown += _round(session, *known)
     session.wait(*calls)
+    for params in [call.params for call in calls if call.method == SUBSCRIBE]:
+        session.request("resources/unsubscribe", params)
     session.hear_out()
     yield Observation({"answers": [len(call.answers) for call in calls]})
     for known, shown in found:
@@ -74,13 +85,18 @@ def beside_a_call(bench: Bench) -> Iterator[Observation]:
 
 
 def _one_of_each(bench: Bench) -> Iterator[tuple[str, Json]]:
-    """Every list, and the first that can be read, got and completed; the sentinel."""
+    """Every list, the first that can be read, got and completed, what else is declared, and the sentinel."""
     session, survey = bench.session, bench.survey
     for name in survey.declared_lists:
         yield LISTS[name][0], None
     features = [("resources/read", {"uri": uri}) for uri in survey.readable[:1]]
     features += [("prompts/get", params) for params in _prompts(bench)[:1]]
     features += [("completion/complete", params) for params in _completions(bench)[:1]]
+    features += [(method, params) for needs, method, params in NEEDING if survey.declares(needs)]
+    if not survey.versions and survey.declares("logging"):
+        features.append(("logging/setLevel", {"level": "debug"}))
+    if not survey.versions and survey.declares("resources.subscribe"):
+        features += [(SUBSCRIBE, {"uri": uri}) for uri in survey.readable[:1]]
     yield from [(method, params) for method, params in features if not session.patience.features.avoids(method, params)]
     yield session.sentinel()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call
-from conformance.reference.fault import Fault, around, instead, on_response, sending
+from conformance.reference.fault import LISTS, Fault, around, instead, on_response, sending
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
@@ -131,11 +131,11 @@ def _mixed_while_busy(method: str) -> Apply:
     return instead(method, serve)
 
 
-def _dropped_while_busy(method: str) -> Apply:
+def _dropped_while_busy(*methods: str) -> Apply:
     def change(message: Message, call: Call) -> Any:
         return [] if _busy(call) else message
 
-    return on_response((method,), change)
+    return on_response(methods, change)
 
 
 FAULTS = (
@@ -267,6 +267,37 @@ FAULTS = (
         "completion/complete that comes while a tool runs is never answered",
         _dropped_while_busy("completion/complete"),
         since="2025-03-26",
+        transports="stdio",
+    ),
+    Fault(
+        "lists-dropped-while-busy",
+        "jsonrpc/every-request-answered-once versioning/interleaved-requests-handled",
+        "lists that are asked for while a tool runs never come",
+        _dropped_while_busy(*LISTS),
+        transports="stdio",
+    ),
+    Fault(
+        "subscribe-dropped-while-busy",
+        ONCE,
+        "resources/subscribe that comes while a tool runs is never answered",
+        _dropped_while_busy("resources/subscribe"),
+        transports="stdio",
+        **OLD,
+    ),
+    Fault(
+        "levels-dropped-while-busy",
+        ONCE,
+        "logging/setLevel that comes while a tool runs is never answered",
+        _dropped_while_busy("logging/setLevel"),
+        transports="stdio",
+        **OLD,
+    ),
+    Fault(
+        "tasks-dropped-while-busy",
+        ONCE,
+        "tasks/get that comes while a tool runs is never answered",
+        _dropped_while_busy("tasks/get"),
+        since="2025-11-25",
         transports="stdio",
     ),
 )

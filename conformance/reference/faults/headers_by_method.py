@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.reference.fault import modern_only, several
 from conformance.reference.http_fault import handling, over_http
 from conformance.reference.wire import RpcError
 
@@ -142,6 +143,76 @@ _ROWS: tuple[Row, ...] = (
         "http-headers/method-header-mismatch-refused",
         "tools/call does not compare Mcp-Method with the body",
         _lenient("Mcp-Method", "differs", ("tools/call",)),
+        {"since": NEW},
+    ),
+    (
+        "method-header-not-needed-by-tasks",
+        "http-headers/missing-method-header-refused",
+        "tasks/get and tasks/update are served without Mcp-Method",
+        _lenient("Mcp-Method", "missing", ("tasks/get", "tasks/update")),
+        {"since": NEW},
+    ),
+    (
+        "method-header-unchecked-by-tasks",
+        "http-headers/method-header-mismatch-refused",
+        "tasks/get and tasks/update do not compare Mcp-Method with the body",
+        _lenient("Mcp-Method", "differs", ("tasks/get", "tasks/update")),
+        {"since": NEW},
+    ),
+    (
+        "version-header-unchecked-by-tasks",
+        "http-headers/version-header-mismatch-refused",
+        "tasks/get and tasks/update do not compare MCP-Protocol-Version with the body",
+        _lenient("MCP-Protocol-Version", "differs", ("tasks/get", "tasks/update")),
+        {"since": NEW},
+    ),
+    (
+        "method-header-not-needed-by-listen",
+        "http-headers/missing-method-header-refused",
+        "subscriptions/listen is served without Mcp-Method",
+        _lenient("Mcp-Method", "missing", ("subscriptions/listen",)),
+        {"since": NEW},
+    ),
+    (
+        "method-header-unchecked-by-listen",
+        "http-headers/method-header-mismatch-refused",
+        "subscriptions/listen does not compare Mcp-Method with the body",
+        _lenient("Mcp-Method", "differs", ("subscriptions/listen",)),
+        {"since": NEW},
+    ),
+    (
+        "version-header-unchecked-by-listen",
+        "http-headers/version-header-mismatch-refused",
+        "subscriptions/listen does not compare MCP-Protocol-Version with the body",
+        _lenient("MCP-Protocol-Version", "differs", ("subscriptions/listen",)),
+        {"since": NEW},
+    ),
+    (
+        "method-header-not-needed-by-task-cancel",
+        "http-headers/missing-method-header-refused",
+        "tasks/cancel is served without Mcp-Method",
+        _lenient("Mcp-Method", "missing", ("tasks/cancel",)),
+        {"since": NEW},
+    ),
+    (
+        "method-header-unchecked-by-task-cancel",
+        "http-headers/method-header-mismatch-refused",
+        "tasks/cancel does not compare Mcp-Method with the body",
+        _lenient("Mcp-Method", "differs", ("tasks/cancel",)),
+        {"since": NEW},
+    ),
+    (
+        "version-header-unchecked-by-task-cancel",
+        "http-headers/version-header-mismatch-refused",
+        "tasks/cancel does not compare MCP-Protocol-Version with the body",
+        _lenient("MCP-Protocol-Version", "differs", ("tasks/cancel",)),
+        {"since": NEW},
+    ),
+    (
+        "version-header-not-needed-by-reads",
+        "http-headers/missing-version-header-refused",
+        "the server is modern only, and resources/read needs no MCP-Protocol-Version",
+        several(modern_only, _lenient("MCP-Protocol-Version", "missing", ("resources/read",))),
         {"since": NEW},
     ),
     (

@@ -136,11 +136,6 @@ def _prompt_in_ascii(result: Message, call: Call) -> None:
         ]
 
 
-def _dropped_while_busy(message: Message, call: Call) -> Any:
-    running = list(call.peer.running.values())
-    return [] if any(other.method == "tools/call" and other is not call for other in running) else message
-
-
 def _id_stuck_after_an_error() -> Apply:
     failed: list[Any] = []
 
@@ -377,13 +372,6 @@ FAULTS = (
         "the prompt greet loses characters beyond ASCII",
         on_result(("prompts/get",), _prompt_in_ascii),
         since="2025-03-26",
-    ),
-    Fault(
-        "lists-dropped-while-busy",
-        "jsonrpc/every-request-answered-once versioning/interleaved-requests-handled",
-        "lists that are asked for while a tool runs never come",
-        on_response(LISTS, _dropped_while_busy),
-        transports="stdio",
     ),
     Fault(
         "id-stuck-after-error",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from conformance.reference.fault import Fault, around
+from conformance.reference.fault import Fault, around, setting, several
 from conformance.reference.http_fault import handling
 from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, RpcError
 
@@ -21,6 +21,8 @@ IDS = "jsonrpc/response-id-echoed"
 TOKENS = "progress/tokens-accepted"
 KEYS = "meta/unknown-keys-tolerated"
 OLD = {"until": "2025-11-25"}
+HEADERS = "transport-http/request-answered-as-json-or-sse"
+OVER_HTTP = {"since": "2025-03-26", "transports": "http"}
 BAD_ID = RpcError(INVALID_REQUEST, "The id must be another one")
 MOST = 2**31
 LONG = 36
@@ -84,6 +86,29 @@ def _turned_down(what: Callable[[Message], bool]) -> Apply:
             proceed(body)
 
     return handling(_post=post)
+
+
+def _opened_bare(call: Call, proceed: Proceed) -> Message | None:
+    if call.method not in ("initialize", "ping") and not getattr(call.peer, "ready", True):
+        raise RpcError(INVALID_REQUEST, "Invalid request: not initialized")
+    return proceed(call)
+
+
+def _headers(fit: Callable[[Any], bool]) -> Apply:
+    """Have HTTP refuse messages whose headers do not fit."""
+
+    def post(handler: Any, proceed: Any, body: bytes) -> None:
+        if fit(handler.headers):
+            proceed(body)
+        else:
+            handler.answer(415, b"", {})
+
+    return handling(_post=post)
+
+
+def _spelled(name: str) -> Callable[[Any], bool]:
+    """Whether a header has its name as MCP writes it, if it is there."""
+    return lambda headers: name not in headers or name in list(headers)
 
 
 def _empty_meta(call: Call) -> bool:
@@ -204,5 +229,117 @@ FAULTS = (
         _turned_down(lambda message: _text(message.get("id")) and message.get("method") == "initialize"),
         transports="http",
         **OLD,
+    ),
+    Fault(
+        "charset-refused",
+        HEADERS,
+        "Content-Type must be application/json and nothing more",
+        _headers(lambda headers: headers["Content-Type"] == "application/json"),
+        **OVER_HTTP,
+    ),
+    Fault(
+        "accept-in-order-only",
+        HEADERS,
+        "Accept must list application/json first",
+        _headers(lambda headers: headers["Accept"].startswith("application/json")),
+        **OVER_HTTP,
+    ),
+    Fault(
+        "accept-without-blank-refused",
+        HEADERS,
+        "the media types in Accept must be separated by a comma and a blank",
+        _headers(lambda headers: ", " in headers["Accept"]),
+        **OVER_HTTP,
+    ),
+    Fault(
+        "accept-with-qualities-refused",
+        HEADERS,
+        "Accept must be without qualities",
+        _headers(lambda headers: ";" not in headers["Accept"]),
+        **OVER_HTTP,
+    ),
+    Fault(
+        "content-type-spelled-one-way",
+        HEADERS,
+        "the name of Content-Type must be written so",
+        _headers(_spelled("Content-Type")),
+        **OVER_HTTP,
+    ),
+    Fault(
+        "accept-spelled-one-way",
+        HEADERS,
+        "the name of Accept must be written so",
+        _headers(_spelled("Accept")),
+        **OVER_HTTP,
+    ),
+    Fault(
+        "initialized-with-params-ignored",
+        KEYS,
+        "notifications/initialized with params does not open a session",
+        several(setting("opens", lambda params: not params), around(_opened_bare)),
+        **OLD,
+    ),
+    Fault(
+        "text-ids-refused-by-tasks",
+        IDS,
+        "the id of tasks/get must be a number",
+        _ids(_text, "tasks/get"),
+        since="2025-11-25",
+    ),
+    Fault(
+        "negative-ids-refused-by-tasks",
+        IDS,
+        "the id of tasks/get must not be negative",
+        _ids(_negative, "tasks/get"),
+        since="2025-11-25",
+    ),
+    Fault(
+        "meta-keys-refused-by-tasks",
+        KEYS,
+        "tasks/get is refused with an unknown key in _meta",
+        _keys("com.example/mcp-conform", "tasks/get"),
+        since="2025-11-25",
+    ),
+    Fault(
+        "tokens-refused-by-tasks",
+        TOKENS,
+        "tasks/get is refused with a progressToken",
+        _tokens("tasks/get"),
+        since="2025-11-25",
+    ),
+    Fault(
+        "text-ids-refused-by-updates",
+        IDS,
+        "the id of tasks/update must be a number",
+        _ids(_text, "tasks/update"),
+        since="2026-07-28",
+    ),
+    Fault(
+        "meta-keys-refused-by-updates",
+        KEYS,
+        "tasks/update is refused with an unknown key in _meta",
+        _keys("com.example/mcp-conform", "tasks/update"),
+        since="2026-07-28",
+    ),
+    Fault(
+        "text-ids-refused-by-listen",
+        IDS,
+        "the id of subscriptions/listen must be a number",
+        _ids(_text, "subscriptions/listen"),
+        since="2026-07-28",
+    ),
+    Fault(
+        "meta-keys-refused-by-listen",
+        KEYS,
+        "subscriptions/listen is refused with an unknown key in _meta",
+        _keys("com.example/mcp-conform", "subscriptions/listen"),
+        since="2026-07-28",
+    ),
+    Fault(
+        "tokens-refused-by-listen",
+        TOKENS,
+        "subscriptions/listen is refused with a progressToken",
+        _tokens("subscriptions/listen"),
+        since="2026-07-28",
     ),
 )
