@@ -25,9 +25,9 @@ DELETE = "\x7f"
 def named_requests(survey: Survey) -> list[Json]:
     """Good requests that Mcp-Name repeats the name or URI of, by turns of prompts, resources, tools.
 
-    Each is an object with `method` and `params`, the `name` that is repeated, the same `encoded`, and beside it what
-    the header cannot be: `other`, `other-encoded`, `shorter` and `longer` by a character, `invalid`, and `swapped`,
-    unless that is a URI or has no letters.
+    Each is an object with `method` and `params`, the `name` that is repeated, the header's `usual` value and the same
+    `encoded`, and beside it what that cannot be: `other`, `other-encoded`, `shorter` and `longer` by a character,
+    `invalid`, and `swapped`, unless that is a URI or has no letters.
     """
     kinds = (list(_prompts(survey)), list(_resources(survey)), list(_tools(survey)))
     return [each for turn in zip_longest(*(kind[:MAX_EACH] for kind in kinds)) for each in turn if each is not None]
@@ -59,6 +59,7 @@ def _named(method: str, member: str, params: dict[str, Json]) -> Json:
         "method": method,
         "params": params,
         "name": name,
+        "usual": header_value(name),
         "encoded": in_base64(name),
         "other": header_value(name + UNLIKE),
         "shorter": header_value(name[:-1] or UNLIKE),

@@ -34,6 +34,21 @@ UNKNOWN_META: Json = {"com.example/mcp-conform": {"a": 1}, "traceparent": TRACE}
 
 VERSION_META: Json = {"io.modelcontextprotocol/protocolVersion": STATELESS[0].date}
 CAPABILITIES_META: Json = {"io.modelcontextprotocol/clientCapabilities": {}}
+OTHER_CLIENT_META: Json = {
+    "io.modelcontextprotocol/clientInfo": {
+        "name": "mcp-conform",
+        "version": "1",
+        "title": "A client",
+        "description": "It says all that a client may say of itself.",
+        "websiteUrl": "https://example.com/",
+        "icons": [{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": ["48x48"]}],
+    },
+    "io.modelcontextprotocol/clientCapabilities": {
+        "experimental": {"com.example/x": {}},
+        "extensions": {"com.example/x": {}},
+        "comExampleProbe": {},
+    },
+}
 """What a request of the stateless era has to carry, for cases that leave some of it out."""
 
 TEXT_ID = "hé世 1b4e28ba-2fa1-11d2-883f-0016d3cca427"
@@ -279,6 +294,7 @@ def _varied(requests: list[Json]) -> list[Json]:
         each["with-empty-meta"] = {**params, "_meta": {}}
         each["with-text-token"] = {**params, "_meta": {"progressToken": f"mcp-conform {method}"}}
         each["with-integer-token"] = {**params, "_meta": {"progressToken": 0}}
+        each["of-another-client"] = {**params, "_meta": OTHER_CLIENT_META}
         each["without-client-info"] = {**params, "_meta": {**VERSION_META, **CAPABILITIES_META}}
         each["without-client-capabilities"] = {**params, "_meta": VERSION_META}
     return requests

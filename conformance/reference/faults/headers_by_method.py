@@ -74,7 +74,21 @@ def _any_task(*methods: str) -> Apply:
     return handling(check_headers=check)
 
 
+def _name_spelled(handler: Any, proceed: Any, message: Any) -> None:
+    """Know Mcp-Name only where its name is written so."""
+    if "Mcp-Name" not in list(handler.headers):
+        del handler.headers["Mcp-Name"]
+    proceed(message)
+
+
 _ROWS: tuple[Row, ...] = (
+    (
+        "name-header-spelled-one-way",
+        "http-headers/names-case-insensitive",
+        "the name of Mcp-Name must be written so",
+        handling(check_headers=_name_spelled),
+        {"since": NEW},
+    ),
     (
         "name-header-any-case",
         "http-headers/values-case-sensitive",

@@ -73,6 +73,12 @@ def _strict_capabilities(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _without_website(call: Call, proceed: Proceed) -> Message | None:
+    if call.method in LISTS and "websiteUrl" in call.meta.get("io.modelcontextprotocol/clientInfo", {}):
+        raise RpcError(INVALID_PARAMS, "Invalid params: unknown member websiteUrl in clientInfo")
+    return proceed(call)
+
+
 def _capability(name: str, value: Any) -> Apply:
     return on_result(OPENING, lambda result, call: result["capabilities"].update({name: value}))
 
@@ -194,6 +200,20 @@ FAULTS = (
         "discovery/unknown-client-capabilities-tolerated",
         "a client capability that the server does not know is refused",
         around(_strict_capabilities),
+    ),
+    Fault(
+        "unknown-client-capability-refused-by-calls",
+        "discovery/unknown-client-capabilities-tolerated",
+        "tools/call from a client with a capability that the server does not know is refused",
+        instead("tools/call", _strict_capabilities),
+        since="2026-07-28",
+    ),
+    Fault(
+        "client-website-refused",
+        "discovery/unknown-client-capabilities-tolerated",
+        "a list is refused to a client that says where its website is",
+        around(_without_website),
+        since="2026-07-28",
     ),
     Fault(
         "asks-undeclared",
