@@ -10,10 +10,13 @@ from conformance.catalogue.patterns import ABSENT, match, render
 from conformance.catalogue.references import Values, root
 from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import UNANSWERED, life, refused_by_http, shown, unanswered
-from conformance.model import Finding, Frame, Json, Silence
+from conformance.model import Finding, Frame, Json, Silence, members
 from conformance.revisions import holds
 from conformance.session.patience import NEXT_UNANSWERED
 from conformance.session.session import Call, Session, encode
+
+CODES = "jsonrpc/error-has-code-and-message"
+"""What is broken if an error has no code: nothing follows of what the code should be."""
 
 
 class Stop(Exception):
@@ -172,6 +175,9 @@ class Judge:
         if row.outcome != "broken":
             self.write(expectation.requirement, row.outcome, sentence)
             return
+        if _lacks_code(response) and any(_asks_for_code(pattern) for pattern in patterns):
+            self.ledger.block(expectation.requirement, CODES)
+            return
         good = next((each.when.response for each in expectation.rows if each.outcome == "held"), ABSENT)
         self.ledger.broke(
             expectation.requirement,
@@ -246,6 +252,9 @@ class Judge:
         if mismatch is None:
             self.ledger.held(expectation.requirement)
             return
+        if _lacks_code(value) and _asks_for_code(expectation.pattern):
+            self.ledger.block(expectation.requirement, CODES)
+            return
         where = f"{mismatch.path}: " if mismatch.path else ""
         self._broke(expectation, render(expectation.pattern, self.values), where + mismatch.actual, proof)
 
@@ -313,3 +322,16 @@ class Judge:
         if call is not None and call.head is not None:
             return call.head
         return next((frame for frame in self._heard(said.start) if frame.channel == "head"), None)
+
+
+def _lacks_code(response: Json) -> bool:
+    """Whether it is an error without a number as its code, which a rule of its own forbids."""
+    error = members(response).get("error")
+    code = members(error).get("code")
+    return error is not None and (isinstance(code, bool) or not isinstance(code, int))
+
+
+def _asks_for_code(pattern: Json) -> bool:
+    """Whether a pattern of responses tells errors by their codes."""
+    parts = members(pattern)
+    return "code" in members(parts.get("error")) or any(_asks_for_code(each) for each in parts.get("$any", ()))

@@ -106,6 +106,15 @@ class Reply:
         return error.get("code") if isinstance(error, dict) else None
 
     @property
+    def codeless(self) -> bool:
+        """Whether the answer is an error without a number as its code, which a rule of its own forbids."""
+        return (
+            bool(self.answers)
+            and not self.succeeded
+            and (isinstance(self.code, bool) or not isinstance(self.code, int))
+        )
+
+    @property
     def succeeded(self) -> bool:
         """Whether the answer is a result."""
         return bool(self.answers) and "error" not in self.message

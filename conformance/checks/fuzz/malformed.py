@@ -228,6 +228,8 @@ class Malformed:
             return REQUIREMENT if reply.status is not None and reply.status >= 400 else ""
         if reply.code in ACCEPTED:
             return REQUIREMENT
+        if reply.codeless:
+            return ""
         if reply.message.get("id") is not None:
             return ""  # it read a request out of it: "a JSON parser MAY accept non-JSON forms" (RFC 8259)
         return self._wrong(reply, "a result" if reply.succeeded else f"error {json.dumps(reply.code)}")

@@ -125,7 +125,11 @@ class InvalidParams:
             )
         if reply.code == INVALID_PARAMS or (self._http and reply.code == HEADER_MISMATCH):
             return REFUSED
-        if example.about["unseen"] or (reply.code == INVALID_REQUEST and not isinstance(example.about, dict)):
+        if (
+            example.about["unseen"]
+            or reply.codeless
+            or (reply.code == INVALID_REQUEST and not isinstance(example.about, dict))
+        ):
             return ""
         return self._wrong(reply, "are refused with another code", f"error {json.dumps(reply.code)}", Severity.ADVICE)
 

@@ -108,6 +108,8 @@ class InvalidRequests:
         accepted = (INVALID_REQUEST, also.get(example.kind, INVALID_REQUEST))
         if reply.code in accepted:
             return INVALID
+        if reply.codeless:
+            return ""
         if example.kind.startswith("params") and self._stateless:
             return ""  # without _meta it may be a message of the other era
         if reply.succeeded:
@@ -286,6 +288,8 @@ class UnknownMethods:
             or (http and reply.code == HEADER_MISMATCH)
         ):
             return CODE
+        if reply.codeless:
+            return ""
         return Breach(
             CODE,
             "the error for an unknown method has another code",

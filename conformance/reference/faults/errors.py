@@ -116,6 +116,13 @@ FAULTS = (
         on_error("", lambda message, call: drop(message["error"], "message")),
     ),
     Fault(
+        "error-is-text",
+        "jsonrpc/error-has-code-and-message",
+        "an error is a text instead of an object",
+        on_error("", lambda message, call: message.update(error=message["error"]["message"])),
+        transports="stdio",
+    ),
+    Fault(
         "error-without-code",
         f"jsonrpc/error-has-code-and-message jsonrpc/error-code-integer {UNKNOWN}",
         "the error for an unknown method has no code",
