@@ -52,10 +52,13 @@ def _name_demanded(handler: Any, proceed: Any, message: Any) -> None:
     proceed(message)
 
 
-def _name_demanded_of_templates(handler: Any, proceed: Any, message: Any) -> None:
-    if message["method"] == "resources/templates/list":
-        _name_demanded(handler, proceed, message)
-    proceed(message)
+def _name_demanded_of(method: str) -> Apply:
+    def check(handler: Any, proceed: Any, message: Any) -> None:
+        if message["method"] == method:
+            _name_demanded(handler, proceed, message)
+        proceed(message)
+
+    return handling(check_headers=check)
 
 
 def _known_params_only(handler: Any, proceed: Any, message: Any) -> None:
@@ -247,7 +250,22 @@ _ROWS: tuple[Row, ...] = (
         "name-header-demanded-of-templates",
         "http-headers/name-header-not-demanded-elsewhere resources/templates-list-available",
         "the list of templates needs Mcp-Name",
-        handling(check_headers=_name_demanded_of_templates),
+        _name_demanded_of("resources/templates/list"),
+        {"since": NEW},
+    ),
+    (
+        "name-header-demanded-of-completions",
+        "http-headers/name-header-not-demanded-elsewhere completion/internal-error-32603"
+        " completion/unknown-prompt-refused completion/missing-arguments-refused",
+        "completion/complete needs Mcp-Name",
+        _name_demanded_of("completion/complete"),
+        {"since": NEW},
+    ),
+    (
+        "name-header-demanded-of-listen",
+        "http-headers/name-header-not-demanded-elsewhere subscriptions/filter-required",
+        "subscriptions/listen needs Mcp-Name",
+        _name_demanded_of("subscriptions/listen"),
         {"since": NEW},
     ),
     (

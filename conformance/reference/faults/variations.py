@@ -21,8 +21,6 @@ IDS = "jsonrpc/response-id-echoed"
 TOKENS = "progress/tokens-accepted"
 KEYS = "meta/unknown-keys-tolerated"
 OLD = {"until": "2025-11-25"}
-HEADERS = "transport-http/request-answered-as-json-or-sse"
-OVER_HTTP = {"since": "2025-03-26", "transports": "http"}
 BAD_ID = RpcError(INVALID_REQUEST, "The id must be another one")
 MOST = 2**31
 LONG = 36
@@ -92,23 +90,6 @@ def _opened_bare(call: Call, proceed: Proceed) -> Message | None:
     if call.method not in ("initialize", "ping") and not getattr(call.peer, "ready", True):
         raise RpcError(INVALID_REQUEST, "Invalid request: not initialized")
     return proceed(call)
-
-
-def _headers(fit: Callable[[Any], bool]) -> Apply:
-    """Have HTTP refuse messages whose headers do not fit."""
-
-    def post(handler: Any, proceed: Any, body: bytes) -> None:
-        if fit(handler.headers):
-            proceed(body)
-        else:
-            handler.answer(415, b"", {})
-
-    return handling(_post=post)
-
-
-def _spelled(name: str) -> Callable[[Any], bool]:
-    """Whether a header has its name as MCP writes it, if it is there."""
-    return lambda headers: name not in headers or name in list(headers)
 
 
 def _empty_meta(call: Call) -> bool:
@@ -229,48 +210,6 @@ FAULTS = (
         _turned_down(lambda message: _text(message.get("id")) and message.get("method") == "initialize"),
         transports="http",
         **OLD,
-    ),
-    Fault(
-        "charset-refused",
-        HEADERS,
-        "Content-Type must be application/json and nothing more",
-        _headers(lambda headers: headers["Content-Type"] == "application/json"),
-        **OVER_HTTP,
-    ),
-    Fault(
-        "accept-in-order-only",
-        HEADERS,
-        "Accept must list application/json first",
-        _headers(lambda headers: headers["Accept"].startswith("application/json")),
-        **OVER_HTTP,
-    ),
-    Fault(
-        "accept-without-blank-refused",
-        HEADERS,
-        "the media types in Accept must be separated by a comma and a blank",
-        _headers(lambda headers: ", " in headers["Accept"]),
-        **OVER_HTTP,
-    ),
-    Fault(
-        "accept-with-qualities-refused",
-        HEADERS,
-        "Accept must be without qualities",
-        _headers(lambda headers: ";" not in headers["Accept"]),
-        **OVER_HTTP,
-    ),
-    Fault(
-        "content-type-spelled-one-way",
-        HEADERS,
-        "the name of Content-Type must be written so",
-        _headers(_spelled("Content-Type")),
-        **OVER_HTTP,
-    ),
-    Fault(
-        "accept-spelled-one-way",
-        HEADERS,
-        "the name of Accept must be written so",
-        _headers(_spelled("Accept")),
-        **OVER_HTTP,
     ),
     Fault(
         "initialized-with-params-ignored",
