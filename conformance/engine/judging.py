@@ -295,7 +295,7 @@ class Judge:
             if stray is not None:
                 return stray.message, (*self._ours(said.start)[:1], stray)
         if call is not None and call.head is not None and refused:
-            return {"error": {"message": f"HTTP status {call.head.status}"}}, (call.sent, call.head)
+            return {"error": {"code": call.head.status, "message": "refused by HTTP"}}, (call.sent, call.head)
         return ABSENT, ()
 
     def _stray(self, start: int) -> Frame | None:

@@ -34,6 +34,7 @@ UNKNOWN_META: Json = {"com.example/mcp-conform": {"a": 1}, "traceparent": TRACE}
 
 VERSION_META: Json = {"io.modelcontextprotocol/protocolVersion": STATELESS[0].date}
 CAPABILITIES_META: Json = {"io.modelcontextprotocol/clientCapabilities": {}}
+"""What a request of the stateless era has to carry, for cases that leave some of it out."""
 OTHER_CLIENT_META: Json = {
     "io.modelcontextprotocol/clientInfo": {
         "name": "mcp-conform",
@@ -49,7 +50,7 @@ OTHER_CLIENT_META: Json = {
         "comExampleProbe": {},
     },
 }
-"""What a request of the stateless era has to carry, for cases that leave some of it out."""
+"""All that a client may say of itself, and capabilities that nobody knows."""
 
 TEXT_ID = "hé世 1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 NOTHING = "the server declares nothing that could be asked for"

@@ -26,13 +26,12 @@ ROUNDS = 5
 TELLING = 2
 """So many of the rounds must show that answers are mixed up; one while a tool runs, which may be over soon."""
 
-NO_TASK: Json = {"taskId": "mcp-conform-no-such-task"}
-NEEDING: tuple[tuple[str, str, Json], ...] = (
+OF_HANDSHAKE: tuple[tuple[str, str, Json], ...] = (
+    ("logging", "logging/setLevel", {"level": "debug"}),
     ("tasks.list", "tasks/list", {}),
-    ("tasks", "tasks/get", NO_TASK),
-    ("extensions.io.modelcontextprotocol/tasks", "tasks/get", NO_TASK),
+    ("tasks", "tasks/get", {"taskId": "mcp-conform-no-such-task"}),
 )
-"""What needs which capability. That a task does not exist is an answer, too."""
+"""What may be asked for of a server with which capability. That a task does not exist is an answer, too."""
 
 Mark = Callable[[Call], str]
 """What tells an answer from those to requests for other things, "" if nothing does."""
@@ -92,11 +91,10 @@ def _one_of_each(bench: Bench) -> Iterator[tuple[str, Json]]:
     features = [("resources/read", {"uri": uri}) for uri in survey.readable[:1]]
     features += [("prompts/get", params) for params in _prompts(bench)[:1]]
     features += [("completion/complete", params) for params in _completions(bench)[:1]]
-    features += [(method, params) for needs, method, params in NEEDING if survey.declares(needs)]
-    if not survey.versions and survey.declares("logging"):
-        features.append(("logging/setLevel", {"level": "debug"}))
-    if not survey.versions and survey.declares("resources.subscribe"):
-        features += [(SUBSCRIBE, {"uri": uri}) for uri in survey.readable[:1]]
+    if not survey.versions:
+        features += [(method, params) for needs, method, params in OF_HANDSHAKE if survey.declares(needs)]
+        uris = survey.readable[:1] if survey.declares("resources.subscribe") else []
+        features += [(SUBSCRIBE, {"uri": uri}) for uri in uris]
     yield from [(method, params) for method, params in features if not session.patience.features.avoids(method, params)]
     yield session.sentinel()
 

@@ -299,5 +299,6 @@ FAULTS = (
         _dropped_while_busy("tasks/get"),
         since="2025-11-25",
         transports="stdio",
+        **OLD,
     ),
 )
