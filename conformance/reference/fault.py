@@ -8,7 +8,7 @@ from copy import deepcopy
 from conformance.reference.call import Call
 from conformance.reference.identity import REVISIONS
 from conformance.reference.server import Server
-from conformance.reference.wire import Message, RpcError
+from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,6 +214,13 @@ def forgiving(test: Callable[[Call], bool], result: Callable[[Call], Message]) -
             raise
 
     return around(serve)
+
+
+def when_ready(call: Call, proceed: Proceed) -> Message | None:
+    """Refuse a request before notifications/initialized has come."""
+    if not getattr(call.peer, "ready", True):
+        raise RpcError(INVALID_REQUEST, "Invalid request: not initialized")
+    return proceed(call)
 
 
 def modern_only(server: Server) -> None:

@@ -81,6 +81,37 @@ def _name_spelled(handler: Any, proceed: Any, message: Any) -> None:
     proceed(message)
 
 
+def _unchecked_by(who: str, *methods: str) -> tuple[Row, ...]:
+    """Faults of requests of some methods: a header may be missing, or say something else."""
+    what = " and ".join(methods)
+    return tuple(
+        (name, requirement, summary, _lenient(header, word, methods), {"since": NEW})
+        for name, requirement, summary, header, word in (
+            (
+                f"method-header-not-needed-by-{who}",
+                "http-headers/missing-method-header-refused",
+                f"Mcp-Method may be missing with {what}",
+                "Mcp-Method",
+                "missing",
+            ),
+            (
+                f"method-header-unchecked-by-{who}",
+                "http-headers/method-header-mismatch-refused",
+                f"Mcp-Method is not compared with the body of {what}",
+                "Mcp-Method",
+                "differs",
+            ),
+            (
+                f"version-header-unchecked-by-{who}",
+                "http-headers/version-header-mismatch-refused",
+                f"MCP-Protocol-Version is not compared with the body of {what}",
+                "MCP-Protocol-Version",
+                "differs",
+            ),
+        )
+    )
+
+
 _ROWS: tuple[Row, ...] = (
     (
         "name-header-spelled-one-way",
@@ -159,69 +190,9 @@ _ROWS: tuple[Row, ...] = (
         _lenient("Mcp-Method", "differs", ("tools/call",)),
         {"since": NEW},
     ),
-    (
-        "method-header-not-needed-by-tasks",
-        "http-headers/missing-method-header-refused",
-        "tasks/get and tasks/update are served without Mcp-Method",
-        _lenient("Mcp-Method", "missing", ("tasks/get", "tasks/update")),
-        {"since": NEW},
-    ),
-    (
-        "method-header-unchecked-by-tasks",
-        "http-headers/method-header-mismatch-refused",
-        "tasks/get and tasks/update do not compare Mcp-Method with the body",
-        _lenient("Mcp-Method", "differs", ("tasks/get", "tasks/update")),
-        {"since": NEW},
-    ),
-    (
-        "version-header-unchecked-by-tasks",
-        "http-headers/version-header-mismatch-refused",
-        "tasks/get and tasks/update do not compare MCP-Protocol-Version with the body",
-        _lenient("MCP-Protocol-Version", "differs", ("tasks/get", "tasks/update")),
-        {"since": NEW},
-    ),
-    (
-        "method-header-not-needed-by-listen",
-        "http-headers/missing-method-header-refused",
-        "subscriptions/listen is served without Mcp-Method",
-        _lenient("Mcp-Method", "missing", ("subscriptions/listen",)),
-        {"since": NEW},
-    ),
-    (
-        "method-header-unchecked-by-listen",
-        "http-headers/method-header-mismatch-refused",
-        "subscriptions/listen does not compare Mcp-Method with the body",
-        _lenient("Mcp-Method", "differs", ("subscriptions/listen",)),
-        {"since": NEW},
-    ),
-    (
-        "version-header-unchecked-by-listen",
-        "http-headers/version-header-mismatch-refused",
-        "subscriptions/listen does not compare MCP-Protocol-Version with the body",
-        _lenient("MCP-Protocol-Version", "differs", ("subscriptions/listen",)),
-        {"since": NEW},
-    ),
-    (
-        "method-header-not-needed-by-task-cancel",
-        "http-headers/missing-method-header-refused",
-        "tasks/cancel is served without Mcp-Method",
-        _lenient("Mcp-Method", "missing", ("tasks/cancel",)),
-        {"since": NEW},
-    ),
-    (
-        "method-header-unchecked-by-task-cancel",
-        "http-headers/method-header-mismatch-refused",
-        "tasks/cancel does not compare Mcp-Method with the body",
-        _lenient("Mcp-Method", "differs", ("tasks/cancel",)),
-        {"since": NEW},
-    ),
-    (
-        "version-header-unchecked-by-task-cancel",
-        "http-headers/version-header-mismatch-refused",
-        "tasks/cancel does not compare MCP-Protocol-Version with the body",
-        _lenient("MCP-Protocol-Version", "differs", ("tasks/cancel",)),
-        {"since": NEW},
-    ),
+    *_unchecked_by("tasks", "tasks/get", "tasks/update"),
+    *_unchecked_by("listen", "subscriptions/listen"),
+    *_unchecked_by("task-cancel", "tasks/cancel"),
     (
         "version-header-not-needed-by-reads",
         "http-headers/missing-version-header-refused",

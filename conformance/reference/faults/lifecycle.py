@@ -19,9 +19,10 @@ from conformance.reference.fault import (
     on_result,
     setting,
     undeclared,
+    when_ready,
 )
 from conformance.reference.identity import INFO
-from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, Message, RpcError, notification
+from conformance.reference.wire import INVALID_PARAMS, Message, RpcError, notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,12 +58,6 @@ def _slow_ping() -> Apply:
         return proceed(call)
 
     return instead("ping", run)
-
-
-def _ping_needs_initialized(call: Call, proceed: Proceed) -> Message | None:
-    if not getattr(call.peer, "ready", True):
-        raise RpcError(INVALID_REQUEST, "Invalid request: not initialized")
-    return proceed(call)
 
 
 def _strict_capabilities(call: Call, proceed: Proceed) -> Message | None:
@@ -166,7 +161,7 @@ FAULTS = (
         "ping-needs-initialized",
         "lifecycle/ping-answered-before-initialized",
         "ping is refused before notifications/initialized",
-        instead("ping", _ping_needs_initialized),
+        instead("ping", when_ready),
         until="2025-11-25",
     ),
     Fault(

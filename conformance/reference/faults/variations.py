@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from conformance.reference.fault import Fault, around, setting, several
+from conformance.reference.fault import Fault, around, setting, several, when_ready
 from conformance.reference.http_fault import handling
 from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, RpcError
 
@@ -87,9 +87,7 @@ def _turned_down(what: Callable[[Message], bool]) -> Apply:
 
 
 def _opened_bare(call: Call, proceed: Proceed) -> Message | None:
-    if call.method not in ("initialize", "ping") and not getattr(call.peer, "ready", True):
-        raise RpcError(INVALID_REQUEST, "Invalid request: not initialized")
-    return proceed(call)
+    return proceed(call) if call.method in ("initialize", "ping") else when_ready(call, proceed)
 
 
 def _empty_meta(call: Call) -> bool:
