@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from conformance.catalogue.cases import Condition, Expectation, Outcome, Step
 from conformance.catalogue.patterns import ABSENT, match, render
 from conformance.catalogue.references import Values, root
+from conformance.checks.invariants.base import is_integer
 from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import UNANSWERED, life, refused_by_http, shown, unanswered
 from conformance.model import Finding, Frame, Json, Silence, members
@@ -325,10 +326,9 @@ class Judge:
 
 
 def _lacks_code(response: Json) -> bool:
-    """Whether it is an error without a number as its code, which a rule of its own forbids."""
+    """Whether it is an error without an integer as its code, which a rule of its own forbids."""
     error = members(response).get("error")
-    code = members(error).get("code")
-    return error is not None and (isinstance(code, bool) or not isinstance(code, int))
+    return error is not None and not is_integer(members(error).get("code"))
 
 
 def _asks_for_code(pattern: Json) -> bool:

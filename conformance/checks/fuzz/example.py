@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from conformance.checks.fuzz.choices import Choices
+from conformance.checks.invariants.base import is_integer
 from conformance.model import Finding, Frame, Json, Severity
 from conformance.session.session import Call, Session
 
@@ -107,12 +108,8 @@ class Reply:
 
     @property
     def codeless(self) -> bool:
-        """Whether the answer is an error without a number as its code, which a rule of its own forbids."""
-        return (
-            bool(self.answers)
-            and not self.succeeded
-            and (isinstance(self.code, bool) or not isinstance(self.code, int))
-        )
+        """Whether the answer is an error without an integer as its code, which a rule of its own forbids."""
+        return bool(self.answers) and not self.succeeded and not is_integer(self.code)
 
     @property
     def succeeded(self) -> bool:
