@@ -81,34 +81,20 @@ def _name_spelled(handler: Any, proceed: Any, message: Any) -> None:
     proceed(message)
 
 
-def _unchecked_by(who: str, *methods: str) -> tuple[Row, ...]:
-    """Faults of requests of some methods: a header may be missing, or say something else."""
+def _unchecked_by(names: tuple[str, str, str], *methods: str) -> tuple[Row, ...]:
+    """Faults of requests of some methods: a header may be missing, or say something else.
+
+    The names are given in full: a fault is found by the module whose text has its name.
+    """
     what = " and ".join(methods)
+    rows = (
+        ("missing-method-header-refused", "Mcp-Method", "missing", "may be missing with"),
+        ("method-header-mismatch-refused", "Mcp-Method", "differs", "is not compared with the body of"),
+        ("version-header-mismatch-refused", "MCP-Protocol-Version", "differs", "is not compared with the body of"),
+    )
     return tuple(
-        (name, requirement, summary, _lenient(header, word, methods), {"since": NEW})
-        for name, requirement, summary, header, word in (
-            (
-                f"method-header-not-needed-by-{who}",
-                "http-headers/missing-method-header-refused",
-                f"Mcp-Method may be missing with {what}",
-                "Mcp-Method",
-                "missing",
-            ),
-            (
-                f"method-header-unchecked-by-{who}",
-                "http-headers/method-header-mismatch-refused",
-                f"Mcp-Method is not compared with the body of {what}",
-                "Mcp-Method",
-                "differs",
-            ),
-            (
-                f"version-header-unchecked-by-{who}",
-                "http-headers/version-header-mismatch-refused",
-                f"MCP-Protocol-Version is not compared with the body of {what}",
-                "MCP-Protocol-Version",
-                "differs",
-            ),
-        )
+        (name, f"http-headers/{rule}", f"{header} {lack} {what}", _lenient(header, word, methods), {"since": NEW})
+        for name, (rule, header, word, lack) in zip(names, rows, strict=True)
     )
 
 
@@ -190,9 +176,31 @@ _ROWS: tuple[Row, ...] = (
         _lenient("Mcp-Method", "differs", ("tools/call",)),
         {"since": NEW},
     ),
-    *_unchecked_by("tasks", "tasks/get", "tasks/update"),
-    *_unchecked_by("listen", "subscriptions/listen"),
-    *_unchecked_by("task-cancel", "tasks/cancel"),
+    *_unchecked_by(
+        (
+            "method-header-not-needed-by-tasks",
+            "method-header-unchecked-by-tasks",
+            "version-header-unchecked-by-tasks",
+        ),
+        "tasks/get",
+        "tasks/update",
+    ),
+    *_unchecked_by(
+        (
+            "method-header-not-needed-by-listen",
+            "method-header-unchecked-by-listen",
+            "version-header-unchecked-by-listen",
+        ),
+        "subscriptions/listen",
+    ),
+    *_unchecked_by(
+        (
+            "method-header-not-needed-by-task-cancel",
+            "method-header-unchecked-by-task-cancel",
+            "version-header-unchecked-by-task-cancel",
+        ),
+        "tasks/cancel",
+    ),
     (
         "version-header-not-needed-by-reads",
         "http-headers/missing-version-header-refused",
