@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from conformance.catalogue.cases import Case
 from conformance.catalogue.selection import Selection
@@ -44,11 +45,23 @@ class _Waiting:
         ledger.settle(self.finding, after, (1 + self.shown, before + tries), shown=self.shown >= ENOUGH)
 
 
+class _Part(NamedTuple):
+    """What one process has to show again: cases, and what is outside of them. `light` means that all is advice."""
+
+    cases: tuple[Case, ...] = ()
+    outside: Sequence[str] = ()
+    light: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*(case.id for case in self.cases), *self.outside)
+
+
 @dataclass(frozen=True, slots=True)
 class Confirmation:
     """Makes the jobs that put findings to the test again: each case alone, or all `together` on one server.
 
-    Cases that show no violation share one in any case, as far as they declare the same client.
+    What shows no violation shares one in any case, warnings one and advice another, as far as the client is the same.
 
     With `surveys` whatever is found outside of the cases takes a survey to show. Of the cases that show findings of one
     kind the first is played, whose finding is reported, and the next one only if it does not show it again: so `jobs`
@@ -68,9 +81,9 @@ class Confirmation:
 
     def jobs(self, state: State) -> Iterator[Callable[[], object]]:
         """Each needs a process of its own, and writes down in the ledgers of `state` what came back."""
-        for cases, outside in self._parts(state):
-            self.played.update((state.revision.date, case) for case in (*(case.id for case in cases), *outside))
-            yield self._job(state, cases, outside)
+        for part in self._parts(state):
+            self.played.update((state.revision.date, case) for case in part.names)
+            yield self._job(state, part)
 
     def replays(self, state: State) -> Iterator[Callable[[], object]]:
         """Each plays a session again, as far as something in it did not come back alone, and settles what that was."""
@@ -96,28 +109,33 @@ class Confirmation:
                 waiting = [each for each in waiting if each not in within]
                 yield self._replay(state, ledger, longest, within)
 
-    def _parts(self, state: State) -> list[tuple[tuple[Case, ...], Sequence[str]]]:
-        """What each process has to show again: cases, and what is outside of them."""
+    def _parts(self, state: State) -> list[_Part]:
         first = self._first(state)
         failed = {finding.case for finding in first}
         cases = tuple(case for case in self.selection.cases if case.id in failed)
         outside = sorted(failed - {case.id for case in cases})
         if self.together:
-            return [(cases, outside)] if failed else []
-        weights = [(finding.case, self.workshop.severity(finding, state)) for finding in first]
-        violated = {case for case, severity in weights if severity is Severity.VIOLATION}
-        warned = {case for case, severity in weights if severity is Severity.WARNING} - violated
+            return [_Part(cases, outside)] if failed else []
+        rank: dict[str, int] = {}
+        for finding in first:
+            rank[finding.case] = max(rank.get(finding.case, 0), self.workshop.severity(finding, state).rank)
+        violation, warning, advice = (severity.rank for severity in Severity)
+        beside = max((rank[case] for case in outside), default=advice)
         in_turn = sorted(cases, key=lambda case: (client_of(case), *turn(case)))
-        warning = tuple(case for case in in_turn if case.id in warned)
-        advice = tuple(case for case in in_turn if case.id not in violated | warned)
-        alone = [(case,) for case in cases if case.id in violated]
-        # What is outside of the cases goes first: a survey and the end of a session take longest.
-        parts: list[tuple[tuple[Case, ...], Sequence[str]]] = [((), outside)] if outside else []
-        return parts + [(each, ()) for each in (*alone, warning, advice) if each]
-
-    def _found_in(self, state: State, cases: Sequence[Case]) -> list[Finding]:
-        names = {case.id for case in cases}
-        return [finding for ledger in state.ledgers for finding in ledger.findings if finding.case in names]
+        parts = [
+            _Part(
+                tuple(case for case in in_turn if rank[case.id] == least),
+                outside if beside == least else (),
+                light=least == advice,
+            )
+            for least in (warning, advice)
+        ]
+        if beside == violation:
+            parts.append(_Part(outside=outside))
+        # A survey and the end of a session take longest.
+        parts.sort(key=lambda part: not part.outside)
+        parts += [_Part((case,)) for case in cases if rank[case.id] == violation]
+        return [part for part in parts if part.names]
 
     def _weighs(self, state: State, finding: Finding) -> bool:
         return self.workshop.severity(finding, state) is not Severity.ADVICE
@@ -132,15 +150,16 @@ class Confirmation:
                 first.setdefault(finding.kind, finding)
         return list(first.values())
 
-    def _job(self, state: State, cases: tuple[Case, ...], outside: Sequence[str]) -> Callable[[], object]:
-        """Plays cases, and what is `outside` of them: the opening, the survey, the end."""
+    def _job(self, state: State, part: _Part) -> Callable[[], object]:
+        """Plays cases, and what is outside of them: the opening, the survey, the end."""
 
         def job() -> None:
-            stage = self._opened(state, outside) if outside or self.together else None
-            light = not outside and not any(self._weighs(state, each) for each in self._found_in(state, cases))
-            workshop = replace(self.workshop, sparing=light and not self.together)
-            ledger = workshop.play(state, cases, _tell_nobody, stage, keep=False)
-            for case in (*(case.id for case in cases), *outside):
+            stage = self._opened(state, part.outside) if part.outside or self.together else None
+            workshop = replace(self.workshop, sparing=part.light)
+            if stage is not None and part.light:
+                stage.session.slow_tools |= state.slow_tools
+            ledger = workshop.play(state, part.cases, _tell_nobody, stage, keep=False)
+            for case in part.names:
                 found = [finding for finding in ledger.findings if finding.case in (case, *SESSION_CASES)]
                 with state.lock:
                     kinds = {f.kind for mine in state.ledgers for f in mine.findings if f.case == case}
