@@ -68,15 +68,18 @@ def prepare(scratch: Path) -> None:
         subprocess.run(["git", "-C", str(repository), *words], check=True)
 
 
-def report_on(server: Server, folder: Path, *options: str) -> dict[str, Any]:
-    """What the command line reports as JSON, with `options` besides its own; `folder` must be empty."""
+def report_on(server: Server, folder: Path, *options: str, usual: bool = False) -> dict[str, Any]:
+    """What the command line reports as JSON, with `options` besides its own; `folder` must be empty.
+
+    Of all revisions, or those that are tested if none is named (`usual`).
+    """
     (REAL / "empty").mkdir(exist_ok=True)
     (REAL / "papers").mkdir(exist_ok=True)
     scratch = folder / "scratch"
     prepare(scratch)
     file = folder / "report.json"
     command = [sys.executable, "-m", "conformance", *server.words(scratch), "--json", str(file)]
-    command += ["--revision", "all", "--start-timeout", "60", *options]
+    command += ["--start-timeout", "60", *([] if usual else ["--revision", "all"]), *options]
     environment = {**os.environ, **server.given}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, errors="replace", timeout=900

@@ -1,11 +1,11 @@
 """Run mcp-conform on each real server many times and compare the verdicts: the same server must get the same ones.
 
-    python tests/real/stability.py [--runs N] [--load] [--fuzz N] [--keep FOLDER] [NAME …]
+    python tests/real/stability.py [--runs N] [--load] [--usual] [--fuzz N] [--keep FOLDER] [NAME …]
 
 Run with the Python that has mcp-conform, after tests/real/install.py. Compared are the requirement, its verdict and its
 severity in every revision; whether a finding was confirmed is left out. With --load something else keeps every core
-busy meanwhile. --keep leaves the reports of all runs in FOLDER. Prints a table, below it what differs and how often;
-exit status 1 if anything does.
+busy meanwhile. --keep leaves the reports of all runs in FOLDER. "reference" and "reference-http" are the bundled
+server. Prints a table, below it what differs and how often; exit status 1 if anything does.
 """
 
 from __future__ import annotations
@@ -30,6 +30,20 @@ Verdicts = dict[tuple[str, str], str]
 """Revision and requirement → the verdict, with its severity if it failed."""
 
 MISSING = "not in the report"
+
+BUNDLED = [sys.executable, "-m", "conformance.reference"]
+REFERENCE = [
+    Server("reference", "stdio", BUNDLED, ["handshake", "stateless"]),
+    Server(
+        "reference-http",
+        "http",
+        [*BUNDLED, "--transport", "http", "--port", "{port}"],
+        ["handshake", "stateless"],
+        url="http://127.0.0.1:{port}/mcp",
+    ),
+]
+LEAST_LOAD = 4
+"""Programs that keep the cores busy, or one for each core if there are more."""
 
 
 @dataclass
@@ -69,7 +83,7 @@ BUSY = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
 @contextmanager
 def busy(wanted: bool) -> Iterator[None]:
     """Keep every core busy meanwhile, if `wanted`."""
-    count = (os.cpu_count() or 1) if wanted else 0
+    count = max(LEAST_LOAD, os.cpu_count() or 1) if wanted else 0
     processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(count)]
     try:
         yield
@@ -79,22 +93,23 @@ def busy(wanted: bool) -> Iterator[None]:
             process.wait()
 
 
-def record(server: Server, runs: int, words: list[str], keep: Path | None) -> Record:
-    """Run mcp-conform with the options `words` on `server`, one run after the other."""
+def record(server: Server, given: argparse.Namespace) -> Record:
+    """Run mcp-conform on `server`, one run after the other."""
     kept = Record(server.name)
-    for number in range(1, runs + 1):
+    words = ["--fuzz", given.fuzz] if given.fuzz is not None else []
+    for number in range(1, given.runs + 1):
         with tempfile.TemporaryDirectory() as folder:
             began = time.monotonic()
             try:
-                report = report_on(server, Path(folder), *words)
+                report = report_on(server, Path(folder), *words, usual=given.usual)
             except (AssertionError, subprocess.TimeoutExpired) as error:
                 kept.lost.append(f"run {number}: {str(error)[-500:]}")
                 continue
             kept.seconds.append(time.monotonic() - began)
         kept.add(report)
-        if keep:
-            keep.mkdir(parents=True, exist_ok=True)
-            (keep / f"{server.name}-{number}.json").write_text(json.dumps(report, indent=1))
+        if given.keep:
+            given.keep.mkdir(parents=True, exist_ok=True)
+            (given.keep / f"{server.name}-{number}.json").write_text(json.dumps(report, indent=1))
     return kept
 
 
@@ -118,22 +133,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare the verdicts of repeated runs on real servers.")
     parser.add_argument("--runs", type=int, default=10, help="runs of each server (default 10)")
     parser.add_argument("--load", action="store_true", help="keep every core busy meanwhile")
+    parser.add_argument("--usual", action="store_true", help="in the revisions that are tested if none is named")
     parser.add_argument("--fuzz", metavar="N", help="examples of each campaign (default: mcp-conform's own)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the reports of all runs here")
     parser.add_argument("names", nargs="*", metavar="NAME", help="servers of servers.yaml (default: all)")
     options = parser.parse_args()
     if options.runs < 2:
         parser.error("it takes two runs to compare")
-    unknown = set(options.names) - {server.name for server in SERVERS}
+    known = [*REFERENCE, *SERVERS]
+    unknown = set(options.names) - {server.name for server in known}
     if unknown:
         parser.error(f"not in servers.yaml: {', '.join(sorted(unknown))}")
-    words = ["--fuzz", options.fuzz] if options.fuzz is not None else []
     print(f"{'server':22} {'runs':>4} {'verdicts':>9} {'seconds':>9} {'differing':>9} {'lost':>4}", flush=True)
     complaints: list[str] = []
     with busy(options.load):
-        for server in SERVERS:
+        for server in known:
             if not options.names or server.name in options.names:
-                kept = record(server, options.runs, words, options.keep)
+                kept = record(server, options)
                 print(row(kept), flush=True)
                 complaints += explain(kept)
     print("\n".join(["", *complaints]) if complaints else "\nThe same verdicts every time.")
