@@ -48,9 +48,11 @@ def _job(workshop: Workshop, cases: tuple[Case, ...], state: State, reported: Co
             state.planned = (*state.planned, *(case.id for case in cases))
             first = ledger.findings[0]
             why = UNANSWERED if UNANSWERED in reported else f"{first.message}: {first.actual}"
-            words = SILENCE if NO_ANSWER in first.actual else _ends(state)
+            silent = NO_ANSWER in first.actual
+            words = SILENCE if silent else _ends(state)
             for other in state.ledgers[:-1]:
-                other.give_way(lambda finding: _tells(finding, words), why)
+                # That a tool does not return is no matter of the tool, either, if nothing does.
+                other.give_way(lambda each: _tells(each, words) or (silent and each.silence == "feature"), why)
 
     return job
 

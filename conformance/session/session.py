@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Unpack
@@ -224,8 +225,9 @@ class Session:
             if self.ended is None and left > 0:
                 self._take(self._receive(left if due is None else min(left, due)))
                 continue
-            for call in waiting:
-                self.requests.end(call, self.ended, f"{NO_ANSWER} {limit:.3g} s")
+            for call in waiting:  # one may have been waited for before, in turn with others
+                waited = max(limit, math.floor(time.monotonic() - self._began - call.sent.at))
+                self.requests.end(call, self.ended, f"{NO_ANSWER} {waited:.3g} s")
             break
         now, full = time.monotonic(), self.limits.answer
         for call in calls:
@@ -274,9 +276,7 @@ class Session:
     def listen(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
         """Take in whatever comes for `seconds`, or until what has come makes that true."""
         deadline = time.monotonic() + seconds
-        while self.ended is None and (left := deadline - time.monotonic()) > 0:
-            if until():
-                return
+        while self.ended is None and not until() and (left := deadline - time.monotonic()) > 0:
             self._take(self._receive(left))
 
     def give_up(self, call: Call) -> None:

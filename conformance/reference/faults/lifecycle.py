@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from itertools import count
 
-from conformance.reference.call import Call
+from conformance.reference.call import Call, Cancelled
 from conformance.reference.fault import (
     LISTS,
     OPENING,
     Fault,
     around,
+    die,
     drop,
     dropped,
     failing,
@@ -26,11 +27,13 @@ from conformance.reference.wire import INVALID_PARAMS, Message, RpcError, notifi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
+ONCE = "jsonrpc/every-request-answered-once"
 COMPLETE = "lifecycle/initialize-result-complete"
 KNOWN = {"experimental", "extensions", "roots", "sampling", "elicitation", "tasks"}
 SLOW_PING = 5.0
@@ -72,6 +75,45 @@ def _without_website(call: Call, proceed: Proceed) -> Message | None:
     if call.method in LISTS and "websiteUrl" in call.meta.get("io.modelcontextprotocol/clientInfo", {}):
         raise RpcError(INVALID_PARAMS, "Invalid params: unknown member websiteUrl in clientInfo")
     return proceed(call)
+
+
+def _second_initialize(then: Callable[[], object]) -> Apply:
+    """Do that with `initialize` in a session that is open."""
+
+    def apply(server: Server) -> None:
+        from conformance.reference.handshake import Session
+
+        admit = Session.admit
+
+        def admitted(peer: Session, call: Call) -> None:
+            if call.method == "initialize" and peer.revision is not None:
+                then()
+            admit(peer, call)
+
+        setattr(Session, "admit", admitted)  # noqa: B010  (a method cannot be assigned to)
+
+    return apply
+
+
+def _at_second(method: str) -> Apply:
+    """End when a client says a second time what it says once."""
+
+    def hook(peer: Any, said: str, channel: Any) -> None:
+        if said == method:
+            known = peer.__dict__
+            known[method] = known.get(method, 0) + 1
+            if known[method] > 1:
+                die()
+
+    return lambda server: server.notified.append(hook)
+
+
+def _keep_silent() -> None:
+    raise Cancelled
+
+
+def _at(method: str) -> Apply:
+    return lambda server: server.notified.append(lambda peer, said, channel: die() if said == method else None)
 
 
 def _capability(name: str, value: Any) -> Apply:
@@ -232,6 +274,38 @@ FAULTS = (
         "logging/capability-declared discovery/only-declared-notifications jsonrpc/undeclared-feature-refused",
         "log messages are sent although logging is not declared",
         undeclared("logging"),
+    ),
+    Fault(
+        "second-initialize-kills",
+        ONCE,
+        "the server ends when a client initializes twice",
+        _second_initialize(die),
+        until="2025-11-25",
+        transports="stdio",
+    ),
+    Fault(
+        "second-initialize-dropped",
+        ONCE,
+        "a second initialize is not answered",
+        _second_initialize(_keep_silent),
+        until="2025-11-25",
+        transports="stdio",
+    ),
+    Fault(
+        "second-initialized-kills",
+        ONCE,
+        "the server ends when notifications/initialized comes twice",
+        _at_second("notifications/initialized"),
+        until="2025-11-25",
+        transports="stdio",
+    ),
+    Fault(
+        "astray-progress-kills",
+        ONCE,
+        "the server ends when a client tells of progress that nobody asked for",
+        _at("notifications/progress"),
+        until="2025-11-25",
+        transports="stdio",
     ),
     Fault(
         "discover-unknown",
