@@ -16,7 +16,7 @@ from conformance.revisions import holds
 from conformance.session.patience import NEXT_UNANSWERED
 from conformance.session.session import Call, Session, encode
 
-CODES = "jsonrpc/error-has-code-and-message"
+CODES, INTEGER = "jsonrpc/error-has-code-and-message", "jsonrpc/error-code-integer"
 """What is broken if an error has no code: nothing follows of what the code should be."""
 
 
@@ -176,8 +176,8 @@ class Judge:
         if row.outcome != "broken":
             self.write(expectation.requirement, row.outcome, sentence)
             return
-        if _lacks_code(response) and any(_asks_for_code(pattern) for pattern in patterns):
-            self.ledger.block(expectation.requirement, CODES)
+        if (rule := _code_rule(response)) and any(_asks_for_code(pattern) for pattern in patterns):
+            self.ledger.block(expectation.requirement, rule)
             return
         good = next((each.when.response for each in expectation.rows if each.outcome == "held"), ABSENT)
         self.ledger.broke(
@@ -253,8 +253,8 @@ class Judge:
         if mismatch is None:
             self.ledger.held(expectation.requirement)
             return
-        if _lacks_code(value) and _asks_for_code(expectation.pattern):
-            self.ledger.block(expectation.requirement, CODES)
+        if (rule := _code_rule(value)) and _asks_for_code(expectation.pattern):
+            self.ledger.block(expectation.requirement, rule)
             return
         where = f"{mismatch.path}: " if mismatch.path else ""
         self._broke(expectation, render(expectation.pattern, self.values), where + mismatch.actual, proof)
@@ -325,10 +325,12 @@ class Judge:
         return next((frame for frame in self._heard(said.start) if frame.channel == "head"), None)
 
 
-def _lacks_code(response: Json) -> bool:
-    """Whether it is an error without an integer as its code, which a rule of its own forbids."""
+def _code_rule(response: Json) -> str:
+    """The rule that an error without an integer as its code breaks; "" for any other response."""
     error = members(response).get("error")
-    return error is not None and not is_integer(members(error).get("code"))
+    if error is None or is_integer(members(error).get("code")):
+        return ""
+    return INTEGER if "code" in members(error) else CODES
 
 
 def _asks_for_code(pattern: Json) -> bool:
