@@ -26,9 +26,14 @@ def failed(name: str, folder: Path, *areas: str) -> set[str]:
 
 def verdicts(name: str, folder: Path, *areas: str) -> list[dict[str, Any]]:
     """All verdicts of a run against the target."""
+    return of_run(measure.server_options(load()[name]), folder, *areas)
+
+
+def of_run(server: list[str], folder: Path, *areas: str) -> list[dict[str, Any]]:
+    """All verdicts of a run with the options that name the server."""
     file = folder / "report.json"
     only = [word for area in areas for word in ("--only", area)]
-    command = [sys.executable, "-m", "conformance", *measure.server_options(load()[name]), *SHORT, *only]
+    command = [sys.executable, "-m", "conformance", *server, *SHORT, *only]
     subprocess.run([*command, "--json", str(file)], cwd=folder, capture_output=True, timeout=300, check=False)
     return [each for run in json.loads(file.read_text())["runs"] for each in run["verdicts"]]
 
@@ -53,3 +58,10 @@ def test_a_server_that_starts_no_second_time_is_not_blamed_for_its_silence(name:
     found = verdicts(name, tmp_path, "lifecycle", "discovery")
     assert not [each for each in found if each["severity"] is not None]
     assert any("could not be reached again" in (each["reason"] or "") for each in found)
+
+
+def test_an_encoding_that_is_not_utf_8_is_no_silence(tmp_path: Path) -> None:
+    server = f"{sys.executable} -m conformance.reference --fault latin-1"
+    found = of_run(["--server", server], tmp_path, "jsonrpc/ids", "jsonrpc/ids-of-each-method", "completion", "tools")
+    told = {each["requirement"] for each in found if each["severity"] == "violation"}
+    assert told == {"jsonrpc/messages-utf8"}

@@ -31,6 +31,11 @@ def may_answer(part: bytes) -> bool:
     return b'"result"' in part or b'"error"' in part
 
 
+def _legible(identifier: str) -> str:
+    """What every encoding leaves of an id: some write ? for a character that they lack."""
+    return "".join(each for each in identifier if each.isascii() and each != "?")
+
+
 class Requests:
     """All requests of ours, by `id_key`; `waiting` are those without an answer.
 
@@ -154,6 +159,9 @@ class Requests:
         message, readable = parse(frame.data.decode("utf-8", "replace").encode())
         identifier = message.get("id") if readable and isinstance(message, dict) else None
         call = self.waiting.get(id_key(identifier)) if is_id(identifier) else None
+        if call is None and isinstance(identifier, str):
+            texts = (each for each in self.waiting.values() if isinstance(each.id, str))
+            call = next((each for each in texts if _legible(each.id) == _legible(identifier)), None)
         if call is not None and message.keys() & {"result", "error"}:
             self.answer(call, frame._replace(message=message, case=call.sent.case))
 

@@ -111,16 +111,17 @@ class Stream(Watcher):
             what = "a message is not encoded in UTF-8"
             if b"\x00" in data[:8]:
                 what += "; it looks like UTF-16"
-            self._broke_utf8(frame, f"{what} ({error.reason} at byte {error.start})", None)
+            # Findings that say the same are one: where it is wrong is no part of what is wrong.
+            self._broke_utf8(frame, what, None, f"{error.reason} at byte {error.start}: {shown(frame)}")
             return False
         return True
 
-    def _broke_utf8(self, frame: Frame, what: str, ceiling: Severity | None) -> None:
+    def _broke_utf8(self, frame: Frame, what: str, ceiling: Severity | None, actual: str = "") -> None:
         self.ledger.broke(
             UTF8,
             what,
             expected="UTF-8 without a byte order mark",
-            actual=shown(frame),
+            actual=actual or shown(frame),
             frames=(frame,),
             ceiling=ceiling,
         )
