@@ -60,8 +60,12 @@ def test_a_server_that_starts_no_second_time_is_not_blamed_for_its_silence(name:
     assert any("could not be reached again" in (each["reason"] or "") for each in found)
 
 
-def test_an_encoding_that_is_not_utf_8_is_no_silence(tmp_path: Path) -> None:
+def test_an_encoding_that_is_not_utf_8_is_found_once_and_is_no_silence(tmp_path: Path) -> None:
     server = f"{sys.executable} -m conformance.reference --fault latin-1"
     found = of_run(["--server", server], tmp_path, "jsonrpc/ids", "jsonrpc/ids-of-each-method", "completion", "tools")
-    told = {each["requirement"] for each in found if each["severity"] == "violation"}
-    assert told == {"jsonrpc/messages-utf8"}
+    told = [(each["requirement"], each["findings"]) for each in found if each["severity"] == "violation"]
+    assert [requirement for requirement, _ in told] == ["jsonrpc/messages-utf8"]
+    assert [finding["message"] for finding in told[0][1]] == [
+        "a message is not encoded in UTF-8",
+        "characters beyond ASCII come back garbled",
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from copy import deepcopy
 
-from conformance.reference.call import Call
+from conformance.reference.call import Call, Cancelled
 from conformance.reference.identity import REVISIONS
 from conformance.reference.server import Server
 from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
@@ -13,7 +13,7 @@ from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, NoReturn
 
     Apply = Callable[[Server], None]
     Proceed = Callable[[Call], Message | None]
@@ -237,3 +237,8 @@ def drop(value: Message, *names: str) -> None:
 def die(*ignored: object) -> None:
     """End the process as a crash does."""
     os._exit(1)
+
+
+def keep_silent(*ignored: object) -> NoReturn:
+    """Never answer the request."""
+    raise Cancelled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.reference.call import Call, Cancelled
+from conformance.reference.call import Call
 from conformance.reference.fault import (
     UNKNOWN_METHOD,
     UNKNOWN_TOOL,
@@ -13,6 +13,7 @@ from conformance.reference.fault import (
     drop,
     failing,
     forgiving,
+    keep_silent,
     on_error,
     on_response,
     several,
@@ -37,10 +38,6 @@ def _unknown_method(outcome: Any) -> Any:
         return proceed(call) if call.method in METHODS else outcome()
 
     return around(serve)
-
-
-def _never() -> None:
-    raise Cancelled
 
 
 def _any_case(call: Call, proceed: Proceed) -> Message | None:
@@ -146,7 +143,7 @@ FAULTS = (
         "unknown-method-ignored",
         f"{UNKNOWN} jsonrpc/every-request-answered-once",
         "a request of an unknown method is not answered",
-        _unknown_method(_never),
+        _unknown_method(keep_silent),
         transports="stdio",
     ),
     Fault(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 import traceback
 
-from conformance.reference.call import Call, Cancelled
-from conformance.reference.fault import Fault, around, die, on_tool, sending
+from conformance.reference.call import Call
+from conformance.reference.fault import Fault, around, die, keep_silent, on_tool, sending
 from conformance.reference.wire import INTERNAL_ERROR, Message, RpcError
 
 TYPE_CHECKING = False
@@ -52,10 +52,6 @@ def _argument(tool: str, test: Callable[[Any], Any]) -> Callable[[Call], Any]:
 
 def _empty(call: Call) -> Message:
     return {}
-
-
-def _ignored(call: Call) -> Message:
-    raise Cancelled
 
 
 def _hang(call: Call) -> Message:
@@ -138,7 +134,7 @@ FAULTS = (
         "empty-method-ignored",
         UNKNOWN,
         "a request with an empty method is not answered",
-        _when(lambda c: not c.method, _ignored),
+        _when(lambda c: not c.method, keep_silent),
     ),
     _row(
         "unprintable-method-code",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from itertools import count
 
-from conformance.reference.call import Call, Cancelled
+from conformance.reference.call import Call
 from conformance.reference.fault import (
     LISTS,
     OPENING,
@@ -16,6 +16,7 @@ from conformance.reference.fault import (
     dropped,
     failing,
     instead,
+    keep_silent,
     on_response,
     on_result,
     setting,
@@ -95,25 +96,17 @@ def _second_initialize(then: Callable[[], object]) -> Apply:
     return apply
 
 
-def _at_second(method: str) -> Apply:
-    """End when a client says a second time what it says once."""
+def _dies_at(method: str, time: int = 1) -> Apply:
+    """End when a client sends that notification for the first time, or for a later one."""
 
     def hook(peer: Any, said: str, channel: Any) -> None:
         if said == method:
             known = peer.__dict__
             known[method] = known.get(method, 0) + 1
-            if known[method] > 1:
+            if known[method] == time:
                 die()
 
     return lambda server: server.notified.append(hook)
-
-
-def _keep_silent() -> None:
-    raise Cancelled
-
-
-def _at(method: str) -> Apply:
-    return lambda server: server.notified.append(lambda peer, said, channel: die() if said == method else None)
 
 
 def _capability(name: str, value: Any) -> Apply:
@@ -287,7 +280,7 @@ FAULTS = (
         "second-initialize-dropped",
         ONCE,
         "a second initialize is not answered",
-        _second_initialize(_keep_silent),
+        _second_initialize(keep_silent),
         until="2025-11-25",
         transports="stdio",
     ),
@@ -295,7 +288,7 @@ FAULTS = (
         "second-initialized-kills",
         ONCE,
         "the server ends when notifications/initialized comes twice",
-        _at_second("notifications/initialized"),
+        _dies_at("notifications/initialized", time=2),
         until="2025-11-25",
         transports="stdio",
     ),
@@ -303,7 +296,7 @@ FAULTS = (
         "astray-progress-kills",
         ONCE,
         "the server ends when a client tells of progress that nobody asked for",
-        _at("notifications/progress"),
+        _dies_at("notifications/progress"),
         until="2025-11-25",
         transports="stdio",
     ),
