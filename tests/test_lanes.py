@@ -77,6 +77,15 @@ def test_a_server_that_one_case_hurts_is_replaced_for_the_next() -> None:
     assert passed >= {"jsonrpc/invalid-request-code", "jsonrpc/parse-error-code"}
 
 
+def test_no_case_is_played_in_a_session_whose_input_is_closed_though_the_server_stays() -> None:
+    only = ("subscriptions/reconnect", "meta/subscribing")
+    runner = played("--fault", "stays-after-input", only=only, revision="2026-07-28")
+    (run,) = runner.report().runs
+    assert {v.requirement.id for v in run.verdicts if v.findings} == {"transport-stdio/exits-on-stdin-close"}
+    passed = {v.requirement.id for v in run.verdicts if v.verdict is Verdict.PASSED}
+    assert passed >= {"meta/missing-client-capabilities-refused", "meta/unknown-keys-tolerated"}
+
+
 class _Clock:
     """A clock that moves when it is told to."""
 

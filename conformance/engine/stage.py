@@ -70,7 +70,8 @@ class Stage:
     @property
     def fit(self) -> bool:
         """Whether another case may be played in this session."""
-        return self.session.alive and self.session.opened and not self.session.deaf
+        session = self.session
+        return session.alive and session.opened and not (session.deaf or session.finished)
 
     def close(self) -> None:
         """Close the session and let the invariants judge its end. Idempotent."""

@@ -36,6 +36,7 @@ class Session:
     own accord can arrive, and the GET of its stream, None as long as nobody has seen to it. `deaf`: the sentinel was
     not answered in time. `secrets` are what the target got and must not tell; `anonymous`: nothing that it got says who
     we are. `heard`: something came. `spent`: generated frames were sent, so that nobody judges how the session ends.
+    `finished`: the target's input is closed, and nothing can be said any more.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Session:
         self.structured_tools: dict[str, Json] = {}
         self.slow_tools: set[str] = set()
         self.unasked: tuple[bool, Frame | None] | None = None
-        self.heard = self._silent = self.opened = self.spent = self.deaf = self.anonymous = False
+        self.heard = self.finished = self.opened = self.spent = self.deaf = self.anonymous = False
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began, self._next_id = time.monotonic(), 0
@@ -96,7 +97,7 @@ class Session:
 
     def hear_out(self, other: bool = False) -> Call | None:
         """Ask the sentinel, or an `other` one, and wait for its answer: all that came before it has been heard then."""
-        if not (self.opened and self.alive):
+        if not (self.opened and self.alive) or self.finished:
             return None
         call = self._send(*self.sentinel(other), {})
         call.awaited = True
@@ -114,7 +115,7 @@ class Session:
     def finish_input(self) -> bool:
         """Close the target's input and read its output to the end; whether the end came within the time limit."""
         self.transport.end_input()
-        self._silent = self.transport.process_per_session
+        self.finished = self.transport.process_per_session
         self.listen(self.limits.shutdown)
         return self.ended is not None
 
@@ -125,7 +126,7 @@ class Session:
                 self.era.farewell(self)
             # Nobody waits for the end of a tool whose result is of no use any more, nor of a server that hangs.
             hurry |= self.deaf or self.requests.stuck or self.requests.at_work
-            if self.alive and not hurry:
+            if self.alive and not (hurry or self.finished):
                 self.finish_input()
             for call in self.pending:
                 call.excused |= not call.lost  # it is we who do not wait for the answer
@@ -423,7 +424,7 @@ class Session:
 
     def _answer(self, message: Json) -> None:
         reply = self.answers.reply(message["method"], message.get("params"))
-        if reply is not None and self.alive and not self._silent:  # no answer gets into an input that is closed
+        if reply is not None and self.alive and not self.finished:  # no answer gets into an input that is closed
             answer = {"jsonrpc": "2.0", "id": message["id"], **reply}
             # The answer to a request that was itself wrong (id null, say) cannot be right.
             self._write(encode(answer), answer, How(illegal=self.answers.illegal or not is_id(message["id"])))
