@@ -65,7 +65,4 @@ def test_an_encoding_that_is_not_utf_8_is_found_once_and_is_no_silence(tmp_path:
     found = of_run(["--server", server], tmp_path, "jsonrpc/ids", "jsonrpc/ids-of-each-method", "completion", "tools")
     told = [(each["requirement"], each["findings"]) for each in found if each["severity"] == "violation"]
     assert [requirement for requirement, _ in told] == ["jsonrpc/messages-utf8"]
-    assert [finding["message"] for finding in told[0][1]] == [
-        "a message is not encoded in UTF-8",
-        "characters beyond ASCII come back garbled",
-    ]
+    assert [finding["message"] for finding in told[0][1]] == ["a message is not encoded in UTF-8"]
