@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.ledger import Ledger
-from conformance.model import Frame, Json, Severity
+from conformance.model import Frame, Json, Severity, members
 from conformance.session.messages import Call
 from conformance.session.session import Session
 from conformance.validation.wire_schemas import Path, for_revision
@@ -24,6 +24,7 @@ LINK = "content/resource-link-shape"
 ANNOTATIONS = "content/annotations-shape"
 ICON = "content/icon-shape"
 ICON_SCHEME = "content/icon-scheme-safe"
+INFO = "discovery/server-info-shape"
 CAPABILITY = "tools/embedded-resource-needs-capability"
 
 SHAPES = {
@@ -129,6 +130,7 @@ class Content(Watcher):
         ICON,
         ICON_SCHEME,
         CAPABILITY,
+        INFO,
     )
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
@@ -151,8 +153,11 @@ class Content(Watcher):
                 # Those of a tool are of another type.
                 if call.method.startswith("resources/") and isinstance(item.get("annotations"), dict):
                     self._annotations(item["annotations"], proof)
-        elif call.method == "initialize" and isinstance(result.get("serverInfo"), dict):
-            self._icons(result["serverInfo"], proof)
+        elif call.method in ("initialize", "server/discover"):
+            info = result.get("serverInfo", members(result.get("_meta")).get("io.modelcontextprotocol/serverInfo"))
+            if isinstance(info, dict):
+                self._icons(info, proof)
+                self._website(info, proof)
 
     def _block(self, block: dict[str, Json], call: Call, proof: tuple[Frame, ...]) -> None:
         kind = block.get("type")
@@ -231,6 +236,15 @@ class Content(Watcher):
         for icon in icons:
             if not self._schemas.problems("base#Icon", icon):
                 self._icon(icon, proof)
+
+    def _website(self, info: dict[str, Json], proof: tuple[Frame, ...]) -> None:
+        website = info.get("websiteUrl")
+        if isinstance(website, str) and "base#Icon" in self._schemas.types:
+            if SCHEME.match(website):
+                self.ledger.held(INFO)
+            else:
+                what = "the websiteUrl of the server has no scheme"
+                self.breach(INFO, what, "a URI", website, proof, Severity.WARNING)
 
     def _icon(self, icon: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         odd = [size for size in icon.get("sizes", []) if not _SIZE.fullmatch(size)]

@@ -226,6 +226,20 @@ FAULTS = (
         setting("info", {**INFO, "version": 1.0}),
     ),
     Fault(
+        "website-relative",
+        "discovery/server-info-shape",
+        "the websiteUrl in serverInfo is a path",
+        setting("info", {**INFO, "websiteUrl": "/about"}),
+        since="2025-11-25",
+    ),
+    Fault(
+        "icon-of-server-over-file",
+        "content/icon-scheme-safe",
+        "the icon in serverInfo has a file: URI",
+        setting("info", {**INFO, "icons": [{"src": "file:///usr/share/icons/server.png"}]}),
+        since="2025-11-25",
+    ),
+    Fault(
         "unknown-client-capability-refused",
         "discovery/unknown-client-capabilities-tolerated",
         "a client capability that the server does not know is refused",
