@@ -11,7 +11,6 @@ from conformance.checks.invariants.subscriptions import (
     ACKNOWLEDGED,
     EQUALS,
     FIRST,
-    ID,
     STOPS,
     TYPES,
     UPDATED,
@@ -23,6 +22,7 @@ from conformance.checks.ledger import Ledger
 from conformance.model import Json, Limits
 from conformance.revisions import BY_DATE
 from conformance.session.eras import era_of
+from conformance.session.notifications import SUBSCRIPTION
 from conformance.session.session import Session
 from conformance.transports.memory import MemoryTransport
 
@@ -33,7 +33,7 @@ FILES: Json = {"resourceSubscriptions": ["file:///a"]}
 
 def told(method: str, identifier: Json, **params: Json) -> Json:
     """A notification on the subscription with that id."""
-    return {"method": method, "params": {"_meta": {ID: identifier}, **params}}
+    return {"method": method, "params": {"_meta": {SUBSCRIPTION: identifier}, **params}}
 
 
 def acknowledged(identifier: Json, **granted: Json) -> Json:

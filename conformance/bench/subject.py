@@ -27,7 +27,7 @@ from conformance.revisions import HTTP_SSE, Revision
 from conformance.session.messages import Unavailable
 from conformance.session.session import NotSpoken, Session
 from conformance.survey.survey import Survey, take
-from conformance.transports import StartError
+from conformance.transports import SESSION, StartError
 from conformance.transports.http import HttpTransport
 from conformance.transports.http_client import client_for
 from conformance.transports.sse import SseTransport
@@ -45,7 +45,6 @@ ALMOST = 0.9
 """Part of a shortened wait after which what it was for may have failed because of that."""
 
 
-SESSION_ID = "Mcp-Session-Id"
 NOT_TO_BE_HAD = (StartError, NotSpoken, Unavailable)
 """What is raised where a server does not start, does not open a session, or is not worth waiting for any more."""
 
@@ -259,7 +258,7 @@ class Subject:
         carrier, revision = self.client.carrier, self.revision
         if not isinstance(carrier, HttpCarrier) or revision is None or self._stage is None:
             return False
-        if not self._stage.session.http_headers.get(SESSION_ID):
+        if not self._stage.session.http_headers.get(SESSION):
             return False
         while len(self._sessions) < number:
             if not self._sessions:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from conformance.model import Frame, Json
 from conformance.session.messages import Call, How
-from conformance.transports import Ended, Transport
+from conformance.transports import SESSION, Ended, Transport
 from conformance.transports.event_stream import STREAM
 
 RESUME = "resume"
@@ -152,7 +152,7 @@ def come_back(session: Speaks, seconds: float) -> float:
     """Ask for the rest of the streams that are due; of the `seconds` that may be waited those until the next is."""
     requests = session.requests
     while session.alive and (cut := requests.polling.take()) is not None:
-        named = {"Mcp-Session-Id": cut.call.opens} if cut.call.opens else {}  # that session is not open yet
+        named = {SESSION: cut.call.opens} if cut.call.opens else {}  # that session is not open yet
         headers = {**session.http_headers, **named, "Accept": STREAM, "Last-Event-ID": cut.last}
         exchange = session.transport.send(b"", headers, "GET")
         session.record_sent(b"", None, How(verb=RESUME), exchange, False)

@@ -15,7 +15,7 @@ from conformance.session.features import feature_of, reports_progress, tells_pro
 from conformance.session.messages import MAY_TAKE_LONG, ROOM, Call, Unread, id_key, is_id, parse
 from conformance.session.patience import COUNTED, NotWaitedFor, Patience
 from conformance.session.polling import Polling
-from conformance.transports import AGAIN, Arrival, Ended
+from conformance.transports import AGAIN, SESSION, Arrival, Ended
 
 LONGEST_NAME = 200
 """Characters of a method, which may be made up, that are named."""
@@ -80,7 +80,7 @@ class Requests:
         """Something came on the HTTP exchange of that request."""
         if frame.channel == "head":
             call.head = frame
-            call.opens = call.opens or (frame.headers.get("mcp-session-id", "") if call.method == "initialize" else "")
+            call.opens = call.opens or (frame.headers.get(SESSION.lower(), "") if call.method == "initialize" else "")
         self.polling.heard(call, frame)
 
     def sent_again(self, arrival: Arrival, began: float) -> bool:

@@ -18,6 +18,7 @@ __all__ = [
     "AGAIN",
     "BARE",
     "OURS",
+    "SESSION",
     "Arrival",
     "Ended",
     "Ending",
@@ -33,6 +34,8 @@ BARE = ("head", "event", "end", "endpoint", "reply")
 """The channels on which no message comes: what HTTP says around messages."""
 OURS = "the client closed the connection"
 """Why an exchange, or all, has ended where that was our own doing."""
+SESSION = "Mcp-Session-Id"
+"""The header that names a session."""
 
 
 class Arrival(NamedTuple):

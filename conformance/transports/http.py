@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.budget import BYTES, MOST_BYTES, kept
 from conformance.model import Limits
 from conformance.target.listening import RunningServer, reach
-from conformance.transports import AGAIN, AND_GONE, OURS, Arrival, Ended, Ending
+from conformance.transports import AGAIN, AND_GONE, OURS, SESSION, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
@@ -41,8 +41,6 @@ AT_ONCE = 0.05
 """Seconds in which a connection that had ended before something was written to it shows that, on this machine."""
 TRIPS = 3
 """The same elsewhere, in times that it takes to connect."""
-
-SESSION = "mcp-session-id"
 
 
 class HttpTransport(AtUrl):
@@ -267,7 +265,7 @@ class HttpTransport(AtUrl):
             later = job.method == "POST" and self.pace.refused(status, answered, job.again)
             if status < 300:  # before anybody hears of it and goes on
                 self._agreed = True
-                self._named(answered.get(SESSION, self._session))
+                self._named(answered.get(SESSION.lower(), self._session))
             if not later:
                 self._put(Arrival("head", b"", time.monotonic(), job.number, status, answered))
             leads, why_not = onward(url, status, answered.get("location", ""), followed=followed)
@@ -294,7 +292,7 @@ class HttpTransport(AtUrl):
 
     def _concluded(self, job: Job, status: int, body: bytes, why_not: str) -> Over:
         """What an answer that has come to its end means for those that follow."""
-        sent = next((value for name, value in job.headers.items() if name.lower() == SESSION), "")
+        sent = next((value for name, value in job.headers.items() if name.lower() == SESSION.lower()), "")
         self._broke_off = ""
         if why_not:
             return Over(why_not, why_not if self._agreed else "", lost=True)

@@ -16,6 +16,7 @@ from conformance.model import Frame, Json, Severity
 from conformance.session.exchanges import STREAM, media_type
 from conformance.session.messages import Call, is_id, is_message
 from conformance.session.session import Session
+from conformance.transports import SESSION
 
 NOTIFICATION = "transport-http/notification-accepted-202"
 RESPONSE = "transport-http/response-accepted-202"
@@ -138,7 +139,7 @@ class HttpAnswers(Watcher):
             self._broke(ENDPOINT, what, "an answer to the message", f"HTTP {status} {NO_POST[status]}", post, None)
         elif status < 300:
             self.ledger.held(ENDPOINT)
-        if status < 300 and (identifier := head.headers.get("mcp-session-id")) is not None:
+        if status < 300 and (identifier := head.headers.get(SESSION.lower())) is not None:
             self._session_id(post, head, identifier)
 
     def _session_id(self, post: _Post, head: Frame, identifier: str) -> None:

@@ -9,6 +9,7 @@ from conformance.checks.invariants.base import Watcher
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Json, Severity, members
 from conformance.session.messages import Call, id_key, is_id
+from conformance.session.notifications import SUBSCRIPTION
 from conformance.session.session import Session
 
 FIRST = "subscriptions/acknowledged-first"
@@ -21,7 +22,6 @@ SCOPED = "subscriptions/no-request-scoped-notifications"
 STOPS = "subscriptions/client-cancel-stops"
 RESULT = "subscriptions/graceful-result-shape"
 
-ID = "io.modelcontextprotocol/subscriptionId"
 LISTEN = "subscriptions/listen"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 UPDATED = "notifications/resources/updated"
@@ -115,11 +115,15 @@ class Subscriptions(Watcher):
         result = frame.message.get("result")
         if isinstance(result, dict):
             meta = members(result.get("_meta"))
-            if result.get("resultType") == "complete" and ID in meta and id_key(meta[ID]) == id_key(found.id):
+            if (
+                result.get("resultType") == "complete"
+                and SUBSCRIPTION in meta
+                and id_key(meta[SUBSCRIPTION]) == id_key(found.id)
+            ):
                 self.ledger.held(RESULT)
                 return
             what = "the result of subscriptions/listen does not name the subscription that it ends"
-            expected = f'resultType "complete" and _meta[{ID}] {found.id!r}'
+            expected = f'resultType "complete" and _meta[{SUBSCRIPTION}] {found.id!r}'
             # Where nothing was granted there is hardly a subscription.
             softer = None if found.granted else Severity.WARNING
             self.breach(RESULT, what, expected, result, (found.sent, frame), self.softened(softer))
@@ -161,28 +165,32 @@ class Subscriptions(Watcher):
         """The subscription on which a notification comes: over HTTP by its stream, else by the id that it carries."""
         of_stream = next((s for s in self._known.values() if s.sent.exchange == frame.exchange is not None), None)
         changes = method in (ACKNOWLEDGED, OF_TASKS) or method in MEMBER
-        if ID not in meta:
+        if SUBSCRIPTION not in meta:
             if changes and (of_stream is not None or (frame.exchange is None and self._open)):
                 last = of_stream or self._open[-1]
                 if not last.sent.illegal:
                     what = f"{method} does not carry the id of its subscription"
                     # The extension's own example of it has no id.
                     soft = Severity.WARNING if method == OF_TASKS else None
-                    self.breach(PRESENT, what, f"_meta[{ID}]", frame.message, (last.sent, frame), soft)
+                    self.breach(PRESENT, what, f"_meta[{SUBSCRIPTION}]", frame.message, (last.sent, frame), soft)
             return of_stream
-        by_id = self._known.get(id_key(meta[ID])) if is_id(meta[ID]) else None
+        by_id = self._known.get(id_key(meta[SUBSCRIPTION])) if is_id(meta[SUBSCRIPTION]) else None
         right = by_id is not None and of_stream in (None, by_id)
         if changes and (of_stream or by_id or self._open) and not any(s.sent.illegal for s in (of_stream, by_id) if s):
             self.ledger.held(PRESENT)
             if right:
                 self.ledger.held(EQUALS)
             else:
-                meant = of_stream or next((s for s in self._known.values() if str(s.id) == str(meta[ID])), None)
+                meant = of_stream or next(
+                    (s for s in self._known.values() if str(s.id) == str(meta[SUBSCRIPTION])), None
+                )
                 what = f"{method} carries an id that is not that of its subscriptions/listen request"
-                if meant is not None and str(meant.id) == str(meta[ID]):
+                if meant is not None and str(meant.id) == str(meta[SUBSCRIPTION]):
                     what = f"{method} carries the id of its subscriptions/listen request in another type"
                 asked = meant or self._open[-1]
-                self.breach(EQUALS, what, f"_meta[{ID}] {asked.id!r}", meta[ID], (asked.sent, frame), None)
+                self.breach(
+                    EQUALS, what, f"_meta[{SUBSCRIPTION}] {asked.id!r}", meta[SUBSCRIPTION], (asked.sent, frame), None
+                )
                 return of_stream
         return of_stream or by_id
 

@@ -10,13 +10,14 @@ from weakref import WeakKeyDictionary
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.metadata import Place, is_url, of, resource_metadata, scopes, server_metadata
-from conformance.checks.probes.visits import SESSION, Visit, Visitor, bearer
+from conformance.checks.probes.visits import Visit, Visitor, bearer
 from conformance.model import AUTHORIZATION, OTHER_TOKENS, Json, elements
 from conformance.session.challenges import challenges
 from conformance.session.eras.handshake import Handshake
 from conformance.session.exchanges import STREAM
 from conformance.session.messages import Unavailable
 from conformance.session.session import Session
+from conformance.transports import SESSION
 
 INVENTED = "mcp-conform-invalid"
 UNSIGNED = {"alg": "none", "typ": "JWT"}

@@ -8,9 +8,9 @@ from functools import partial
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.observed import SeenCall, slow_call
-from conformance.checks.probes.transport_http import SESSION
 from conformance.model import Frame, Json
 from conformance.session.session import Call, How, Session
+from conformance.transports import SESSION
 
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.transport_http import SESSION, told
+from conformance.checks.probes.transport_http import told
 from conformance.model import Frame, Json
 from conformance.session.exchanges import STREAM, exchange, head_of, is_stream
 from conformance.session.messages import Call
 from conformance.session.session import Session
 from conformance.target.urls import is_loopback
+from conformance.transports import SESSION
 
 FOREIGN = "http://mcp-conform.invalid"
 TRICKS = {

@@ -8,11 +8,11 @@ import string
 from collections.abc import Iterator, Sequence
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.transport_http import SESSION
 from conformance.model import Frame, Json
 from conformance.session.eras.handshake import Handshake
 from conformance.session.exchanges import exchange
 from conformance.survey.survey import Unavailable
+from conformance.transports import SESSION
 
 MANY, FEW = 50, 12
 """Sessions that are opened: with a server that we started, and with one that others use."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from conformance.checks.invariants.subscriptions import ACKNOWLEDGED, ID, LISTEN, MEMBER, OF_REQUESTS, UPDATED
+from conformance.checks.invariants.subscriptions import ACKNOWLEDGED, LISTEN, MEMBER, OF_REQUESTS, UPDATED
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, late
 from conformance.checks.probes.lists import Watch, forget_restless, look
 from conformance.model import Frame, Json, members
 from conformance.session.exchanges import media_type
 from conformance.session.messages import id_key
-from conformance.session.notifications import notified
+from conformance.session.notifications import SUBSCRIPTION, notified
 from conformance.session.session import Call, Session
 from conformance.survey.picks import picks
 from conformance.survey.survey import Unavailable, capability_of
@@ -40,7 +40,7 @@ class Subscription:
         if frame.exchange is not None:
             return frame.exchange == self.call.sent.exchange
         meta = members(members(frame.message.get("params")).get("_meta"))
-        return ID in meta and id_key(meta[ID]) == id_key(self.call.id)
+        return SUBSCRIPTION in meta and id_key(meta[SUBSCRIPTION]) == id_key(self.call.id)
 
     @property
     def granted_uris(self) -> list[str]:

@@ -11,8 +11,8 @@ from conformance.model import Frame, Json
 from conformance.session.exchanges import STREAM, exchange, head_of, is_stream, media_type, over
 from conformance.session.messages import Call, NotSpoken
 from conformance.session.session import Session
+from conformance.transports import SESSION
 
-SESSION = "Mcp-Session-Id"
 VERSION = "MCP-Protocol-Version"
 NO_VERSION = "not-a-version"
 UNKNOWN_METHOD = "mcp-conform/unknown-method"

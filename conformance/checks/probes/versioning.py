@@ -9,6 +9,7 @@ from conformance.model import Json
 from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, standing
 from conformance.session.eras.handshake import Handshake, client_info
 from conformance.session.session import Call, Session
+from conformance.transports import SESSION
 
 ANCIENT = "1999-01-01"
 
@@ -73,7 +74,7 @@ def initialize(bench: Bench) -> Iterator[Observation]:
     if isinstance(version, str) and has_initialize:
         headers = {"MCP-Protocol-Version": version}
         if call.opens:
-            headers["Mcp-Session-Id"] = call.opens
+            headers[SESSION] = call.opens
         session.notify("notifications/initialized", illegal=True, headers=headers)
         ping = session.send("ping", bare=True, illegal=True, headers=headers)
         session.wait(ping)

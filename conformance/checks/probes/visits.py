@@ -14,9 +14,9 @@ from conformance.session.eras.handshake import Handshake
 from conformance.session.exchanges import STREAM
 from conformance.session.messages import Unavailable, encode, parse
 from conformance.survey.picks import picks
+from conformance.transports import SESSION
 from conformance.transports.web import Page, Web
 
-SESSION = "Mcp-Session-Id"
 VERSION = "MCP-Protocol-Version"
 LISTS = ("tools/list", "resources/list", "prompts/list")
 

@@ -10,6 +10,7 @@ from conformance.model import Json, members
 from conformance.revisions import named_version
 from conformance.session.era import capabilities_in
 from conformance.session.session import Call, NotSpoken, Session
+from conformance.transports import SESSION
 
 LONGEST = 100
 """Characters of a version that are shown."""
@@ -67,7 +68,7 @@ class Handshake:
         session.capabilities = capabilities_in(call.result.get("capabilities"))
         session.server = named(call.result.get("serverInfo"))
         if call.opens:
-            session.http_headers["Mcp-Session-Id"] = call.opens
+            session.http_headers[SESSION] = call.opens
         if session.revision.names_version_in_header:
             session.http_headers["MCP-Protocol-Version"] = session.revision.date
         session.opened = True
