@@ -189,6 +189,7 @@ class Limits:
 
     `slow` is when a tool counts as slow: others are called meanwhile. In the end it is waited for `late` seconds more.
     `impatient` says that the target is known not to end by itself, so that its end is not waited for as long any more.
+    `pace` is how many times as long the target takes for its work as it would if a core had always been free for it.
     """
 
     start: float = 30.0
@@ -198,6 +199,7 @@ class Limits:
     slow: float = 1.0
     late: float = 3.0
     impatient: bool = False
+    pace: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,30 @@ def test_more_servers_run_at_once_only_if_their_start_is_long_and_is_no_work_and
         connections.close(hurry=True)
 
 
+@pytest.mark.parametrize(
+    ("used", "held_up", "times"),
+    [
+        pytest.param(Used(0.5, 1_000), 0.0, 1.0, id="an idle machine"),
+        pytest.param(Used(0.5, 1_000), 0.5, 2.0, id="as much waiting as work"),
+        pytest.param(Used(0.5, 1_000), 50.0, 4.0, id="hardly ever a core"),
+        pytest.param(Used(0.0, 0), 0.0, 1.0, id="nobody knows"),
+    ],
+)
+def test_a_server_that_waits_for_a_core_has_longer_to_end(
+    monkeypatch: pytest.MonkeyPatch, used: Used, held_up: float, times: float
+) -> None:
+    monkeypatch.setattr(StdioTransport, "used", lambda _: used)
+    monkeypatch.setattr(StdioTransport, "held_up", lambda _: held_up)
+    connections = Connections(SILENT, Limits(), spares=0)
+    try:
+        connections.session(REVISION)
+        connections.adapt(0.3)
+        assert connections.limits.pace == times
+        assert connections.limits.shutdown == times * Limits().shutdown
+    finally:
+        connections.close(hurry=True)
+
+
 @pytest.mark.parametrize(("startup", "together"), [(0.5, 7), (10.0, 1)])
 def test_cases_that_open_several_sessions_are_played_one_after_another_only_if_that_takes_no_time(
     startup: float, together: int

@@ -76,7 +76,9 @@ class _Player:
     def __init__(self, bench: Bench, campaign: Campaign) -> None:
         self.bench = bench
         self.campaign = campaign
-        restarts = round(RESTART_SECONDS / max(bench.startup, 0.01))
+        # On a busy machine there is longer: what is found is not to depend on what else runs there.
+        self.pace = bench.session.limits.pace
+        restarts = round(self.pace * RESTART_SECONDS / max(bench.startup, 0.01))
         self.partner = Partner(bench, max(LEAST_RESTARTS, min(MOST_RESTARTS, restarts)))
         if campaign.name == "tool-arguments":
             self.partner.areas |= {"tools", "content"}
@@ -180,7 +182,7 @@ class _Player:
             self.note = over
             return True
         spent = time.monotonic() - self.began
-        if spent < self.bench.fuzzing.seconds:
+        if spent < self.pace * self.bench.fuzzing.seconds:
             return False
         self.note = f"the server answered {self.sent} frames in {spent:.0f} s; --fuzz-time gives it longer"
         return self.sent < self.planned
@@ -242,7 +244,7 @@ class _Player:
         causes = sorted(self.causes.values(), key=lambda cause: -cause.count)
         began = time.monotonic()
         for cause in causes[:MOST_CAUSES]:
-            if time.monotonic() - began < REPORT_SECONDS:
+            if time.monotonic() - began < self.pace * REPORT_SECONDS:
                 self._report(cause)
             else:
                 self._tell(cause, cause.example, cause.breach, (1, 1), confirmed=False)
@@ -257,7 +259,7 @@ class _Player:
         began = time.monotonic()
         tries, shown = 0, 0
         try:
-            while tries < TRIES and shown < SHOWN and (not tries or time.monotonic() - began < TRY_SECONDS):
+            while tries < TRIES and shown < SHOWN and (not tries or time.monotonic() - began < self.pace * TRY_SECONDS):
                 self.partner.most = self.partner.restarts + 2
                 self.partner.renew()
                 tries += 1
@@ -321,7 +323,7 @@ class _Player:
         proof = cause.trace
         breach = cause.breach
         most = 0 if cause.example.inner else TRIES  # what was said before is known as messages
-        while tries < most and shown < SHOWN and (not tries or time.monotonic() - began < TRY_SECONDS):
+        while tries < most and shown < SHOWN and (not tries or time.monotonic() - began < self.pace * TRY_SECONDS):
             tries += 1
             self.partner.most = self.partner.restarts + 4
             again = self._after_history(cause)
@@ -367,7 +369,7 @@ class _Player:
             return None
 
     def _shrunk(self, cause: _Cause) -> Example:
-        deadline = time.monotonic() + SHRINK_SECONDS
+        deadline = time.monotonic() + self.pace * SHRINK_SECONDS
         known: dict[bytes, bool] = {}
 
         def still(example: Example) -> bool:
