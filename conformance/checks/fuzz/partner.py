@@ -8,8 +8,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
-from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Example, Reply
-from conformance.checks.fuzz.scripts import say, strays
+from conformance.checks.fuzz.example import DIED, HUNG, MARK, SWALLOWED, Example, Reply
+from conformance.checks.fuzz.scripts import responses, say, strays
 from conformance.checks.fuzz.sorting import sort_out
 from conformance.checks.probes import Bench
 from conformance.model import Finding
@@ -37,12 +37,12 @@ ENOUGH_UNANSWERED, SOON = 3, 0.1
 seconds. What is reported is waited for with all patience."""
 CUT = 0.05
 """Seconds after which a connection is closed on which the rest of a request does not come."""
+LATE, LISTENED = 0.02, 1.0
+"""Seconds at least in which the answer to a frame may follow that to the next, and after which none is expected."""
 FAR = 10_000_000
 """Beyond the ids of all requests of a session."""
 SLOWER = 10
 """An answer may take that many times as long as the slowest so far before the target counts as hanging."""
-
-
 USUAL = 40
 """Times that an invariant may find the same before it is the server's way of doing things, which others tell."""
 
@@ -76,6 +76,8 @@ class Partner:
         self._in_vain = 0
         self._unanswered = 0
         """Scripts of which something went unanswered, though what came after it was answered."""
+        self._listened = 0.0
+        """Seconds since anything came after the answer to what followed a frame."""
         self._stalled = False
         """Whether the server stopped answering before, and more patience was in vain."""
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
@@ -225,11 +227,12 @@ class Partner:
             # Behind a tool an author's own code runs: that it is slow proves nothing.
             slow = any(call.method in MAY_TAKE_LONG for call in due)
             self._wait([*sentinels, *due], min(patience, LEAST_PATIENCE) if slow else patience)
+            if len(due) < len(replies):
+                self._hear_late(start, len(sentinels) + sum(MARK in example.data for example in examples))
         if session.alive:
             self._cancel([call for call in due if not call.answers])
         largest = max((size_of(call) for call in due), default=0)
         self.fitting = max(1, min(self.fitting, VOLLEY_BYTES // max(1, largest)))
-        heard = tuple(session.since(start))
         session.judge()
         heard = tuple(session.since(start))
         sort_out(replies, identifiers, sentinels, [not example.due for example in examples], heard)
@@ -250,6 +253,15 @@ class Partner:
     def _wait(self, calls: list[Call], patience: float) -> bool:
         """Whether all of them were answered."""
         return self.session.wait(*calls, timeout=patience) and all(call.answers for call in calls)
+
+    def _hear_late(self, start: int, most: int) -> None:
+        """Who answers several requests at once may answer a frame after what follows it; `most` answers can come."""
+        before = responses(self.session, start)
+        seconds = max(LATE, 2 * self.slowest)
+        if before < most and (self.reporting or self._listened < LISTENED) and self.session.alive:
+            self.session.listen(seconds, lambda: responses(self.session, start) >= most)
+            quiet = responses(self.session, start) == before and self.session.alive
+            self._listened = self._listened + seconds if quiet else 0.0
 
     def _answered(self, sentinel: Call, patience: float, began: float) -> bool:
         """Whether it is answered in time, or at least after all: on a busy machine anything may take long once."""

@@ -1,4 +1,4 @@
-"""How the messages of a script are sent, and which responses belong to none of them."""
+"""How the messages of a script are sent, how many responses came, and which of them belong to none."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ def say(session: Session, lines: Sequence[bytes], together: bool) -> list[Call]:
         calls += session.raw(line, illegal=False)
     flush()
     return calls
+
+
+def responses(session: Session, start: int) -> int:
+    """How many responses, to whatever, came since the position `start`."""
+    heard = (frame.message for frame in session.since(start) if frame.origin == "target")
+    return sum(isinstance(message, dict) and "method" not in message for message in heard)
 
 
 def strays(heard: Iterable[Frame], calls: Sequence[Call], issued: Container[str]) -> list[Frame]:

@@ -92,6 +92,26 @@ def _rounded(line: bytes, stream: BinaryIO) -> bytes | None:
     return _FRACTION.sub(rb'"id":\1', line)
 
 
+def _rounded_late(server: Server) -> None:
+    """What has a fraction as its id is served after the two lines that follow it, as may be where each has a thread."""
+    before = server.lines
+
+    def lines(stream: BinaryIO) -> Iterator[bytes]:
+        held, more = b"", 0
+        for line in before(stream):
+            if not held and _FRACTION.search(line):
+                held, more = _FRACTION.sub(rb'"id":\1', line), 2
+                continue
+            yield line
+            more -= 1
+            if held and not more:
+                time.sleep(0.005)
+                yield held
+                held = b""
+
+    server.lines = lines
+
+
 def _as_text(line: bytes, stream: BinaryIO) -> bytes | None:
     return _FRACTION.sub(rb'"id":"\1.\2"', line)
 
@@ -270,6 +290,7 @@ FAULTS = (
         on_message(lambda m: isinstance(m, dict) and "method" in m and m.get("id", 0) is None, swallow_next),
     ),
     _line("fraction-rounded", ECHOED, "the fraction of an id is cut off", on_line(_FRACTION.search, _rounded)),
+    _line("fraction-rounded-late", ECHOED, "the fraction of an id is cut off, in a late answer", _rounded_late),
     _line("round-id-as-text", ECHOED, "an id with .0 comes back as text", on_line(_ROUND.search, _as_text)),
     _line("bad-method-code", INVALID, "a method that is not a string gives -32603", sending(_array_method)),
     _line(
