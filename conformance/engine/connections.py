@@ -52,7 +52,7 @@ MOST_SLOW = 3.0
 """Where a target takes more than a second to start, tools count as slow that many times later, at most."""
 
 MOST_PACE = 4.0
-"""On a busy machine the end of a server, and campaigns, get so many times as long, at most."""
+"""On a busy machine the later starts and the end of a server, and campaigns, get so many times as long, at most."""
 
 LONG_START = 2.0
 """Seconds that a start may take before as many as allowed are made ahead, though it is not known what will come."""
@@ -150,7 +150,7 @@ class Connections:
         longer = min(MOST_SLOW, max(1.0, startup))
         slow, late = self.limits.slow * longer, self.limits.late * longer
         usual = LATER_STARTS * max(startup, self._listened_after)
-        start = min(self.limits.start, max(self.limits.answer, usual))
+        start = min(self.limits.start, pace * max(self.limits.answer, usual))
         self._short_start = min(start, max(LEAST_START, usual))
         adapted = replace(self.limits, start=start, quiet=quiet, shutdown=shutdown, slow=slow, late=late, pace=pace)
         self.limits = self._patient = adapted
