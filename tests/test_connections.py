@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -23,6 +25,24 @@ SILENT = Target((sys.executable, "-c", "import sys; sys.stdin.read()"))
 FOREVER = 3600.0
 """Seconds."""
 REVISION = BY_DATE["2025-11-25"]
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, used: Used, held_up: float) -> None:
+    """Let every target have used that much, and have waited for a core for so many seconds."""
+    monkeypatch.setattr(StdioTransport, "used", lambda _: used)
+    monkeypatch.setattr(StdioTransport, "held_up", lambda _: held_up)
+
+
+@contextmanager
+def adapted(startup: float, spares: int) -> Iterator[Connections]:
+    """Connections that have seen one target start in so many seconds."""
+    connections = Connections(SILENT, Limits(), spares=spares)
+    try:
+        connections.session(REVISION)
+        connections.adapt(startup)
+        yield connections
+    finally:
+        connections.close(hurry=True)
 
 
 def test_the_start_of_a_target_that_was_ready_long_ago_is_not_taken_for_slow() -> None:
@@ -51,15 +71,9 @@ def test_the_start_of_a_target_that_was_ready_long_ago_is_not_taken_for_slow() -
 def test_more_servers_run_at_once_only_if_their_start_is_long_and_is_no_work_and_memory_holds_them(
     monkeypatch: pytest.MonkeyPatch, startup: float, used: Used, held_up: float, at_once: int
 ) -> None:
-    monkeypatch.setattr(StdioTransport, "used", lambda _: used)
-    monkeypatch.setattr(StdioTransport, "held_up", lambda _: held_up)
-    connections = Connections(SILENT, Limits(), spares=6)
-    try:
-        connections.session(REVISION)
-        connections.adapt(startup)
+    measured(monkeypatch, used, held_up)
+    with adapted(startup, spares=6) as connections:
         assert connections.at_once == at_once
-    finally:
-        connections.close(hurry=True)
 
 
 @pytest.mark.parametrize(
@@ -74,16 +88,10 @@ def test_more_servers_run_at_once_only_if_their_start_is_long_and_is_no_work_and
 def test_a_server_that_waits_for_a_core_has_longer_to_end(
     monkeypatch: pytest.MonkeyPatch, used: Used, held_up: float, times: float
 ) -> None:
-    monkeypatch.setattr(StdioTransport, "used", lambda _: used)
-    monkeypatch.setattr(StdioTransport, "held_up", lambda _: held_up)
-    connections = Connections(SILENT, Limits(), spares=0)
-    try:
-        connections.session(REVISION)
-        connections.adapt(0.3)
+    measured(monkeypatch, used, held_up)
+    with adapted(0.3, spares=0) as connections:
         assert connections.limits.pace == times
         assert connections.limits.shutdown == times * Limits().shutdown
-    finally:
-        connections.close(hurry=True)
 
 
 @pytest.mark.parametrize(("startup", "together"), [(0.5, 7), (10.0, 1)])

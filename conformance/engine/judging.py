@@ -181,15 +181,14 @@ class Judge:
             return
         good = next((each.when.response for each in expectation.rows if each.outcome == "held"), ABSENT)
         dead = row.when.alive is False  # which is shown by what came after the answer, or did not
+        frames = () if dead else said.proof or proof or (call.proof if call is not None else ())
         self.ledger.broke(
             expectation.requirement,
             sentence,
             expected=self.values.told(row.expected)
             or ("another answer" if good is ABSENT else render(good, self.values)),
             actual=self.values.told(row.actual) or (self._why_dead() if dead else self._shown(said, response)),
-            frames=self._frames(said.start)
-            if dead
-            else said.proof or proof or (call.proof if call is not None else self._frames(said.start)),
+            frames=frames or self._frames(said.start),
             ceiling=row.severity or expectation.severity,
         )
 

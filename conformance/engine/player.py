@@ -17,6 +17,7 @@ from conformance.checks.probes.outcome import UNANSWERED, refused_by_http, succe
 from conformance.engine.judging import Judge, Said, Stop
 from conformance.model import Frame, Json, members
 from conformance.session.eras.handshake import Handshake
+from conformance.session.messages import is_utf8
 from conformance.session.notifications import notified
 from conformance.session.session import Call, How, Session
 from conformance.survey.picks import KEYS, pick, picks
@@ -250,7 +251,7 @@ class _Player:
         session = self.session
         start = session.position
         data = base64.b64decode(step.raw64) if step.raw64 else step.raw.encode("utf-8", "surrogatepass")
-        if not session.transport.any_bytes and not _is_text(data):
+        if not session.transport.any_bytes and not is_utf8(data):
             raise Unavailable("a message of this transport is always text in UTF-8")
         calls = session.raw(data, headers=step.headers)
         if session.transport.single_stream:
@@ -369,14 +370,6 @@ class _Player:
                 self.asked[name] = (step, call)
             self.proofs[name] = said.proof or (call.proof if call is not None else ())
         return missing
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _another(used: Json) -> Json:

@@ -162,6 +162,15 @@ LONG_ID = 1000
 """Characters of an id; of a longer one a digest is kept."""
 
 
+def is_utf8(data: bytes) -> bool:
+    """Whether the bytes are text in UTF-8, as every message must be."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def id_key(identifier: Json) -> str:
     """A key under which two ids are equal only if value and JSON type are: 1 and "1" differ, 7 and 7.0 do not."""
     if type(identifier) is int:

@@ -259,7 +259,7 @@ class _Player:
         began = time.monotonic()
         tries, shown = 0, 0
         try:
-            while tries < TRIES and shown < SHOWN and (not tries or time.monotonic() - began < self.pace * TRY_SECONDS):
+            while shown < SHOWN and self._tries_again(tries, TRIES, began):
                 self.partner.most = self.partner.restarts + 2
                 self.partner.renew()
                 tries += 1
@@ -283,6 +283,10 @@ class _Player:
                 tries=(1 + shown, 1 + tries),
             )
         )
+
+    def _tries_again(self, tries: int, most: int, began: float) -> bool:
+        """Whether one more try is allowed, and there is time for it: the first one always gets that."""
+        return tries < most and (not tries or time.monotonic() - began < self.pace * TRY_SECONDS)
 
     def _report(self, cause: _Cause) -> None:
         self.partner.most = self.partner.restarts + SHRINK_RESTARTS
@@ -323,7 +327,7 @@ class _Player:
         proof = cause.trace
         breach = cause.breach
         most = 0 if cause.example.inner else TRIES  # what was said before is known as messages
-        while tries < most and shown < SHOWN and (not tries or time.monotonic() - began < self.pace * TRY_SECONDS):
+        while shown < SHOWN and self._tries_again(tries, most, began):
             tries += 1
             self.partner.most = self.partner.restarts + 4
             again = self._after_history(cause)

@@ -11,6 +11,7 @@ from typing import ClassVar
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Json, Severity, members
+from conformance.session.eras.stateless import META
 from conformance.session.messages import Call
 from conformance.session.session import Session
 from conformance.validation.wire_schemas import Path, for_revision
@@ -154,7 +155,7 @@ class Content(Watcher):
                 if call.method.startswith("resources/") and isinstance(item.get("annotations"), dict):
                     self._annotations(item["annotations"], proof)
         elif call.method in ("initialize", "server/discover"):
-            info = result.get("serverInfo", members(result.get("_meta")).get("io.modelcontextprotocol/serverInfo"))
+            info = result.get("serverInfo", members(result.get("_meta")).get(META + "serverInfo"))
             if isinstance(info, dict):
                 self._icons(info, proof)
                 self._website(info, proof)

@@ -115,11 +115,8 @@ class Subscriptions(Watcher):
         result = frame.message.get("result")
         if isinstance(result, dict):
             meta = members(result.get("_meta"))
-            if (
-                result.get("resultType") == "complete"
-                and SUBSCRIPTION in meta
-                and id_key(meta[SUBSCRIPTION]) == id_key(found.id)
-            ):
+            named = SUBSCRIPTION in meta and id_key(meta[SUBSCRIPTION]) == id_key(found.id)
+            if named and result.get("resultType") == "complete":
                 self.ledger.held(RESULT)
                 return
             what = "the result of subscriptions/listen does not name the subscription that it ends"
@@ -174,23 +171,21 @@ class Subscriptions(Watcher):
                     soft = Severity.WARNING if method == OF_TASKS else None
                     self.breach(PRESENT, what, f"_meta[{SUBSCRIPTION}]", frame.message, (last.sent, frame), soft)
             return of_stream
-        by_id = self._known.get(id_key(meta[SUBSCRIPTION])) if is_id(meta[SUBSCRIPTION]) else None
+        identifier = meta[SUBSCRIPTION]
+        by_id = self._known.get(id_key(identifier)) if is_id(identifier) else None
         right = by_id is not None and of_stream in (None, by_id)
         if changes and (of_stream or by_id or self._open) and not any(s.sent.illegal for s in (of_stream, by_id) if s):
             self.ledger.held(PRESENT)
             if right:
                 self.ledger.held(EQUALS)
             else:
-                meant = of_stream or next(
-                    (s for s in self._known.values() if str(s.id) == str(meta[SUBSCRIPTION])), None
-                )
+                meant = of_stream or next((s for s in self._known.values() if str(s.id) == str(identifier)), None)
                 what = f"{method} carries an id that is not that of its subscriptions/listen request"
-                if meant is not None and str(meant.id) == str(meta[SUBSCRIPTION]):
+                if meant is not None and str(meant.id) == str(identifier):
                     what = f"{method} carries the id of its subscriptions/listen request in another type"
                 asked = meant or self._open[-1]
-                self.breach(
-                    EQUALS, what, f"_meta[{SUBSCRIPTION}] {asked.id!r}", meta[SUBSCRIPTION], (asked.sent, frame), None
-                )
+                expected = f"_meta[{SUBSCRIPTION}] {asked.id!r}"
+                self.breach(EQUALS, what, expected, identifier, (asked.sent, frame), None)
                 return of_stream
         return of_stream or by_id
 

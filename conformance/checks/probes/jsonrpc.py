@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
-from conformance.model import Frame, Json
+from conformance.model import Json
+from conformance.session.messages import is_utf8
 from conformance.survey.survey import Unavailable, required_of
 
 NON_ASCII = "hé世😀"
@@ -28,7 +29,8 @@ def non_ascii(bench: Bench) -> Iterator[Observation]:
     for call in calls:
         for text in strings(call.response):
             for echo in _ECHO.findall(text):
-                wrong = garbled(echo) and all(_is_utf8(frame) for frame in call.proof)
+                # What is not UTF-8 is a finding of its own, and why the text in it looks garbled.
+                wrong = garbled(echo) and all(is_utf8(frame.data) for frame in call.proof)
                 yield Observation({"text": echo, "garbled": wrong}, frames=call.proof, actual=echo)
 
 
@@ -60,15 +62,6 @@ def strings(value: Json) -> Iterator[str]:
     elif isinstance(value, list):
         for element in value:
             yield from strings(element)
-
-
-def _is_utf8(frame: Frame) -> bool:
-    """Whether it can be read; what cannot is a finding of its own, and why the text in it looks garbled."""
-    try:
-        frame.data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def garbled(echo: str) -> bool:

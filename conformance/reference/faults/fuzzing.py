@@ -30,6 +30,7 @@ BOTH = "2025-11-25 2026-07-28"
 _BROKEN_ESCAPE = re.compile(rb"\\u(?![0-9a-fA-F]{4})")
 _SURROGATE = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 _FRACTION = re.compile(rb'"id":(-?[0-9]+)\.([0-9]+)')
+_WHOLE = rb'"id":\1'
 _ROUND = re.compile(rb'"id":(-?[0-9]+)\.0+[,}]')
 
 
@@ -89,7 +90,7 @@ def swallow_next(line: bytes, stream: BinaryIO) -> bytes | None:
 
 
 def _rounded(line: bytes, stream: BinaryIO) -> bytes | None:
-    return _FRACTION.sub(rb'"id":\1', line)
+    return _FRACTION.sub(_WHOLE, line)
 
 
 def _rounded_late(server: Server) -> None:
@@ -100,7 +101,7 @@ def _rounded_late(server: Server) -> None:
         held, more = b"", 0
         for line in before(stream):
             if not held and _FRACTION.search(line):
-                held, more = _FRACTION.sub(rb'"id":\1', line), 2
+                held, more = _FRACTION.sub(_WHOLE, line), 2
                 continue
             yield line
             more -= 1
