@@ -178,6 +178,7 @@ class Session:
         known = {
             "declared-list": [self._list(member) for member in self.lists],
             "paged-list": [self._list(member) for member in self.lists if self.lists[member]["pages"] > 1],
+            "quick-list": [self._list(member) for member in self.lists],
             "stateless-method": ["server/discover", *map(method_of, self.lists)],
             "advertised-modern-version": self.opening["result"].get("supportedVersions", []),
             "tool-call": calls,

@@ -15,7 +15,7 @@ from hostile.registry import load
 from servers import turning
 
 TARGETS = load()
-DURATIONS = ("1.5", "6", "20")
+DURATIONS = ("1.5", "6", "40")
 """Seconds of --duration: the first will do, unless others keep the machine busy."""
 START = "6"
 """Seconds of --start-timeout: a busy machine may need some."""

@@ -23,7 +23,7 @@ from conformance.engine.conclusion import Conclusion
 from conformance.engine.confirmation import Confirmation
 from conformance.engine.connections import Connections
 from conformance.engine.detection import Attempt, discard, judge_offers, refuses_posts, untestable
-from conformance.engine.frailty import controls
+from conformance.engine.frailty import blame_cancellations, controls
 from conformance.engine.independence import mixes_clients
 from conformance.engine.lanes import Lanes
 from conformance.engine.options import JOBS, Options
@@ -392,6 +392,7 @@ class Runner:
         """
         again = self._confirmation
         self._connections.be_patient()
+        blame_cancellations(self._states)
         yield from self._work(pool, controls(self._workshop, self._controls, self._states, self.selection.requirements))
         while todo := [job for state in self._states for job in again.jobs(state)]:
             yield events.Confirming(len(todo))

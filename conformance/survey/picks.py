@@ -13,6 +13,7 @@ from conformance.survey.mirrored import mirrored_arguments, named_requests
 from conformance.survey.survey import (
     LISTS,
     MAX_CALLS,
+    QUICK,
     TASKS,
     Survey,
     Unavailable,
@@ -240,6 +241,11 @@ def _paged_lists(survey: Survey) -> list[Json]:
     return _some(found, "no list is longer than a page")
 
 
+def _quick_lists(survey: Survey) -> list[Json]:
+    found = [each for each in _lists(survey) if each["name"] in survey.quick]
+    return _some(found, f"no list is given within {QUICK:g} s")
+
+
 def _announced_change(survey: Survey) -> list[Json]:
     names = [name for name in ("tools", "prompts", "resources") if survey.declares(f"{name}.listChanged")]
     found: list[Json] = [{f"{name}ListChanged": True} for name in names]
@@ -346,6 +352,7 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "listed-or-unknown-completion": completions_or_none_such,
     "declared-list": _lists,
     "paged-list": _paged_lists,
+    "quick-list": _quick_lists,
     "announced-change": _announced_change,
     "announced-changes": _announced_changes,
     "good-request": _good_requests,

@@ -20,6 +20,8 @@ __all__ = ["LISTS", "CallPolicy", "Samples", "Survey", "Unavailable", "take", "w
 MAX_PAGES = 200
 MAX_SIZE = 16 * 1024 * 1024
 """Bytes of our memory for what is kept of one list, about 5000 tools."""
+QUICK = 0.03
+"""Seconds: a list that takes no longer can be asked for dozens of times at once, by a busy machine too."""
 OUT_OF_TIME = "there was no time for more"
 MAX_CALLS = 100
 """Tools that are called, however many may be."""
@@ -85,6 +87,7 @@ class Samples:
 class Survey:
     """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list.
 
+    `quick` are the lists no page of which took longer than QUICK seconds.
     `unread` are the lists that the server declared and did not give, or not to the end; `cut` says of which we read no
     more, and how much was read. `versions` are those that the server says it supports, where it is to say so.
     """
@@ -96,6 +99,7 @@ class Survey:
     templates: tuple[Json, ...] = ()
     prompts: tuple[Json, ...] = ()
     pages: tuple[tuple[str, int], ...] = ()
+    quick: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
@@ -238,18 +242,20 @@ def take(session: Session, policy: CallPolicy, samples: Samples, end: float = ma
     survey = Survey(session.capabilities, policy, samples=samples)
     found: dict[str, tuple[Json, ...]] = {}
     pages: list[tuple[str, int]] = []
+    quick: list[str] = []
     unread: list[str] = []
     cut: list[str] = []
     for name in survey.declared_lists:
         method, member = LISTS[name]
         items: list[Json] = []
         count = size = 0
-        whole = True
+        whole, slowest = True, 0.0
         try:
             for call, page in walk(session, method, member) if time.monotonic() < end else ():
                 items += page
                 count += 1
                 size += size_of(call)
+                slowest = max(slowest, call.answers[0].at - call.sent.at if call.answers else math.inf)
                 whole &= isinstance(call.result, dict) and isinstance(call.result.get(member), list)
                 if time.monotonic() >= end:
                     break
@@ -265,12 +271,14 @@ def take(session: Session, policy: CallPolicy, samples: Samples, end: float = ma
             whole = False
             cut.append(f"the list of {name} was read no further than {count} pages: {why}")
         unread += [] if whole else [name]
+        quick += [name] if whole and slowest <= QUICK else []
         found[name] = tuple(items)
         pages.append((name, count))
     return Survey(
         session.capabilities,
         policy,
         pages=tuple(pages),
+        quick=tuple(quick),
         unread=tuple(unread),
         cut=tuple(cut),
         versions=_versions(session.opening),

@@ -136,6 +136,24 @@ def _names_nothing(message: Message, answered: set[Any]) -> bool:
     return message.get("method") == CANCELLED and not is_id(_named(message))
 
 
+def _at_once(times: int) -> Callable[[Message, set[Any]], bool]:
+    """A test for this: so many requests, one after the other, each cancelled by the next message."""
+    last: Any = None
+    row = 0
+
+    def test(message: Message, answered: set[Any]) -> bool:
+        nonlocal last, row
+        given = _named(message)
+        if is_id(given) and given == last:
+            last, row = None, row + 1
+            return row == times
+        row = row if last is None and "method" in message else 0
+        last = message.get("id")
+        return False
+
+    return test
+
+
 def _comes_late(message: Message, answered: set[Any]) -> bool:
     return "method" not in message and is_id(message.get("id")) and message["id"] in answered
 
@@ -238,6 +256,20 @@ FAULTS = (
         f"cancellation/late-cancellation-harmless {IGNORED}",
         "the cancellation of a request that is answered ends the process",
         _told(_names_answered, die),
+        transports="stdio",
+    ),
+    Fault(
+        "cancellations-in-a-row-kill",
+        "cancellation/late-cancellation-harmless",
+        "nine requests, each of them cancelled at once, end the process",
+        lambda server: _told(_at_once(9), die)(server),
+        transports="stdio",
+    ),
+    Fault(
+        "cancelled-at-once-kills",
+        "cancellation/late-cancellation-harmless",
+        "a request that is cancelled by the next message ends the process",
+        lambda server: _told(_at_once(1), die)(server),
         transports="stdio",
     ),
     Fault(
