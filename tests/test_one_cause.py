@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from hostile import measure
 from hostile.registry import load
 
-SHORT = ("--revision", "newest", "--timeout", "2", "--start-timeout", "5", "--fuzz", "3", "--fuzz-time", "1")
+SHORT = ("--revision", "newest", "--timeout", "2", "--start-timeout", "5")
+FEW = ("--fuzz", "3", "--fuzz-time", "1")
 VERSIONS = "versioning/advertised versioning/interleaved versioning/unsupported"
 SILENT = "jsonrpc/every-request-answered-once"
 
@@ -29,11 +31,11 @@ def verdicts(name: str, folder: Path, *areas: str) -> list[dict[str, Any]]:
     return of_run(measure.server_options(load()[name]), folder, *areas)
 
 
-def of_run(server: list[str], folder: Path, *areas: str) -> list[dict[str, Any]]:
+def of_run(server: list[str], folder: Path, *areas: str, frames: Sequence[str] = FEW) -> list[dict[str, Any]]:
     """All verdicts of a run with the options that name the server."""
     file = folder / "report.json"
     only = [word for area in areas for word in ("--only", area)]
-    command = [sys.executable, "-m", "conformance", *server, *SHORT, *only]
+    command = [sys.executable, "-m", "conformance", *server, *SHORT, *frames, *only]
     subprocess.run([*command, "--json", str(file)], cwd=folder, capture_output=True, timeout=300, check=False)
     return [each for run in json.loads(file.read_text())["runs"] for each in run["verdicts"]]
 
@@ -66,3 +68,19 @@ def test_an_encoding_that_is_not_utf_8_is_found_once_and_is_no_silence(tmp_path:
     told = [(each["requirement"], each["findings"]) for each in found if each["severity"] == "violation"]
     assert [requirement for requirement, _ in told] == ["jsonrpc/messages-utf8"]
     assert [finding["message"] for finding in told[0][1]] == ["a message is not encoded in UTF-8"]
+
+
+@pytest.mark.parametrize(
+    ("areas", "broken"),
+    [
+        ("fuzz/conversation", {SILENT}),
+        ("cancellation/at-once fuzz/conversation", {"cancellation/late-cancellation-harmless"}),
+    ],
+)
+def test_a_campaign_that_meets_the_harm_of_a_cancellation_adds_nothing_to_the_case_that_shows_it(
+    areas: str, broken: set[str], tmp_path: Path
+) -> None:
+    server = f"{sys.executable} -m conformance.reference --fault cancelled-at-once-kills"
+    frames = ("--fuzz", "100", "--fuzz-time", "20")
+    found = of_run(["--server", server], tmp_path, *areas.split(), frames=frames)
+    assert {each["requirement"] for each in found if each["severity"] in ("violation", "warning")} == broken

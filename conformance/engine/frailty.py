@@ -1,4 +1,7 @@
-"""Does the server end, or fall silent, whatever it is sent? Then no message is to blame: one finding stands for all."""
+"""Does the server end, or fall silent, whatever it is sent? Then no message is to blame: one finding stands for all.
+
+So it is where cancellations do it.
+"""
 
 from __future__ import annotations
 
