@@ -18,6 +18,8 @@ from conformance.session.patience import NEXT_UNANSWERED, NO_ANSWER
 
 SILENCE = (NO_ANSWER, NEXT_UNANSWERED)
 CANCELLED = "cancellation/late-cancellation-harmless"
+ANSWERED_WRONG = (UNANSWERED, "jsonrpc/response-id-echoed")
+"""Rules that a request breaks that is cancelled and not answered, or twice: a campaign may know its id no more."""
 
 
 def controls(
@@ -48,10 +50,10 @@ def blame_cancellations(states: Iterable[State]) -> None:
 
 
 def _comes_of_cancelling(finding: Finding) -> bool:
-    """Whether a request was not answered, or twice, and one was cancelled among what shows it."""
+    """Whether it is about the answer to a request, and one was cancelled among what shows it."""
     sent = [members(each.message) for each in finding.frames if each.origin == "us" and each.readable]
     cancelled = any(each.get("method") == "notifications/cancelled" for each in sent)
-    return cancelled and finding.requirement == UNANSWERED
+    return cancelled and finding.requirement in ANSWERED_WRONG
 
 
 def _worth_asking(state: State) -> bool:
