@@ -136,22 +136,26 @@ def _names_nothing(message: Message, answered: set[Any]) -> bool:
     return message.get("method") == CANCELLED and not is_id(_named(message))
 
 
-def _at_once(times: int) -> Callable[[Message, set[Any]], bool]:
-    """A test for this: so many requests, one after the other, each cancelled by the next message."""
-    last: Any = None
-    row = 0
+def _dies_in_a_row(times: int) -> Apply:
+    """Die once so many requests, one after the other, were each cancelled by the next message."""
 
-    def test(message: Message, answered: set[Any]) -> bool:
-        nonlocal last, row
-        given = _named(message)
-        if is_id(given) and given == last:
-            last, row = None, row + 1
-            return row == times
-        row = row if last is None and "method" in message else 0
-        last = message.get("id")
-        return False
+    def apply(server: Server) -> None:
+        last: Any = None
+        row = 0
 
-    return test
+        def test(message: Message, answered: set[Any]) -> bool:
+            nonlocal last, row
+            given = _named(message)
+            if is_id(given) and given == last:
+                last, row = None, row + 1
+                return row == times
+            row = row if last is None and "method" in message else 0
+            last = message.get("id")
+            return False
+
+        _told(test, die)(server)
+
+    return apply
 
 
 def _comes_late(message: Message, answered: set[Any]) -> bool:
@@ -262,14 +266,14 @@ FAULTS = (
         "cancellations-in-a-row-kill",
         "cancellation/late-cancellation-harmless",
         "nine requests, each of them cancelled at once, end the process",
-        lambda server: _told(_at_once(9), die)(server),
+        _dies_in_a_row(9),
         transports="stdio",
     ),
     Fault(
         "cancelled-at-once-kills",
         "cancellation/late-cancellation-harmless",
         "a request that is cancelled by the next message ends the process",
-        lambda server: _told(_at_once(1), die)(server),
+        _dies_in_a_row(1),
         transports="stdio",
     ),
     Fault(
