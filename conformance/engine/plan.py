@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 from conformance.catalogue.cases import Case
+from conformance.catalogue.selection import CAMPAIGNS
 from conformance.engine.units import State
 from conformance.model import AUTHORIZATION
 from conformance.revisions import holds
@@ -51,7 +52,6 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
             groups.setdefault((case.lane, client_of(case)), []).append(case)
         else:
             lone.append((case,))
-    # What is said after something illegal is judged less strictly, so that comes last.
     main, *lanes = (tuple(sorted(each, key=turn)) for each in groups.values())
     others = [part for lane in lanes for part in _parts(lane, state.startup)] + lone
     return [main, *sorted(others, key=lambda unit: -sum(_seconds(case, state.startup) for case in unit))]
@@ -77,9 +77,12 @@ def client_of(case: Case) -> str:
     return json.dumps(case.client, sort_keys=True)
 
 
-def turn(case: Case) -> tuple[bool, bool, bool]:
+def turn(case: Case) -> tuple[bool, bool, bool, bool]:
     """In what order cases share a session.
 
-    What opens it itself comes first, then what wants a process on which nothing has happened yet.
+    What opens it itself comes first, then what wants a process on which nothing has happened yet. What is said after
+    something illegal is judged less strictly, so that comes last; and a campaign that has found something leaves no
+    session that others could go on with.
     """
-    return case.open, case.harmful or case.isolation != "process", case.illegal
+    campaign = case.area == CAMPAIGNS
+    return case.open, case.harmful or case.isolation != "process", case.illegal, campaign
