@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from conformance.budget import cost
@@ -83,7 +84,7 @@ class Samples:
     resources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Survey:
     """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list.
 
@@ -143,7 +144,7 @@ class Survey:
         """The names of the lists that the server declared."""
         return [name for name in LISTS if self.declares(capability_of(name))]
 
-    @property
+    @cached_property
     def header_arguments(self) -> dict[str, dict[tuple[str, ...], str]]:
         """Tool → path of properties to an argument → the name of the HTTP header that mirrors it."""
         marked: dict[str, dict[tuple[str, ...], str]] = {}
