@@ -76,7 +76,9 @@ class EventStream:
             part = part.removeprefix(b"\n")
             self._after_cr = False
         self._after_cr |= part.endswith(b"\r")
-        *ends, last = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        if b"\r" in part:  # to look for two bytes takes much longer
+            part = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *ends, last = part.split(b"\n")
         events = []
         for end in ends:
             self._keep(end)
