@@ -105,7 +105,8 @@ class Connections:
         """What a server at a URL left behind when it was ended, for people."""
         self._patient = limits
         self._hurried = True
-        self._short_start = limits.start
+        self.short_start = limits.start
+        """Seconds in which a server starts that is like those before."""
         self._mute = 0
         """Sessions in a row in which nothing came from the server."""
         self._watch = watch
@@ -151,7 +152,7 @@ class Connections:
         slow, late = self.limits.slow * longer, self.limits.late * longer
         usual = LATER_STARTS * max(startup, self._listened_after)
         start = min(self.limits.start, pace * max(self.limits.answer, usual))
-        self._short_start = min(start, max(LEAST_START, usual))
+        self.short_start = min(start, max(LEAST_START, usual))
         adapted = replace(self.limits, start=start, quiet=quiet, shutdown=shutdown, slow=slow, late=late, pace=pace)
         self.limits = self._patient = adapted
 
@@ -304,7 +305,7 @@ class Connections:
             self._open_ones.discard(session.transport)
             self.requests += len(session.calls)
             self._mute = self._mute + 1 if session.position > 0 and not session.heard else 0
-            self.limits = replace(self.limits, start=self._short_start if self.mute else self._patient.start)
+            self.limits = replace(self.limits, start=self.short_start if self.mute else self._patient.start)
 
     def forget(self, session: Session) -> None:
         """The session is closed, by whomever."""

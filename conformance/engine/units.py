@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from conformance.catalogue.cases import Case
@@ -276,6 +276,8 @@ class _Unit:
             return ""
         try:
             other = self.workshop.stage(self.state.revision, {}, Ledger(), own_process=True, urgent=True)
+            if not heard:  # all the time that there is was spent on that one
+                other.session.limits = replace(other.session.limits, start=self.workshop.connections.short_start)
             try:
                 other.open()
             finally:
