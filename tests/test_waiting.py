@@ -127,12 +127,20 @@ def test_a_run_that_plays_not_every_case_for_the_time_it_takes_says_so_first(
     assert runner.report().notes[-1] == told[0]
 
 
-def test_a_server_that_sends_without_end_ends_the_run() -> None:
+@pytest.mark.parametrize(
+    ("messages", "size", "times", "told"),
+    [
+        (1000, 50_000, 100, "100000 messages or lines, 5 MB,"),
+        (10, 10_000_000, 50, "500 messages or lines, 500 MB,"),
+    ],
+    ids=["many messages", "large messages"],
+)
+def test_a_server_that_sends_without_end_ends_the_run(messages: int, size: int, times: int, told: str) -> None:
     patient = Patience()
-    for _ in range(patience.FLOOD // patience.COUNTED):
+    for _ in range(times):
         assert patient.over == ""
-        patient.unasked()
-    assert patient.over == "the server sent 100000 messages or lines that nobody asked for"
+        patient.unasked(messages, size)
+    assert patient.over == f"the server sent {told} that nobody asked for"
     patient.renew()
     assert patient.over == ""
 

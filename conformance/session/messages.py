@@ -210,6 +210,10 @@ class Shallow(Counted):
     """A message as far as it is read, of which the depths are left out."""
 
 
+_BEGINNINGS = frozenset(bytes([byte]) for byte in b'{["-0123456789tfn \t\r\n\xef')
+"""What JSON begins with, a byte order mark before it included."""
+
+
 def parse(data: bytes) -> tuple[Json, bool]:
     """The JSON value in `data` and whether there is one. NaN and Infinity are not JSON.
 
@@ -218,6 +222,8 @@ def parse(data: bytes) -> tuple[Json, bool]:
     of 4300 digits can hold is read as the largest double. What has more than MOST_PARTS parts is not read; nor is what
     is too deep in more than LONGEST_DEEP bytes. `beyond_us` tells that from what is no JSON.
     """
+    if data[:1] not in _BEGINNINGS or data.isspace():  # a server may write such lines without end
+        return None, False
     if len(data) <= 2 * DEEPEST:  # most messages: too short for any limit
         try:
             # A byte order mark is judged by an invariant; the message behind it counts.

@@ -42,8 +42,8 @@ FRAMES = 0.5
 """After this part of it no more frames are generated: the cases, each about a rule of its own, come first."""
 FLOOD = 100_000
 """Messages and lines that nobody asked for, in all sessions of a run, before the rest of it is left out."""
-COUNTED = 1000
-"""So many of them are told at once."""
+FLOOD_BYTES = 500_000_000
+"""Bytes of them, likewise."""
 
 TEDIOUS = 4.0
 """Seconds that the opening of a session may take before another request is the sentinel."""
@@ -106,7 +106,7 @@ class Patience:
         self._over = ""
         self._short_of_time = ""
         self._confirming = False
-        self._unasked = 0
+        self._unasked = self._unasked_bytes = 0
         self.features = Features()
 
     def limit(self, calls: Collection[Call], full: float) -> float:
@@ -155,12 +155,14 @@ class Patience:
             if self._waited.seconds > most and not self._over:
                 self._over = self._why_over()
 
-    def unasked(self) -> None:
-        """A session has heard COUNTED more messages or lines that nobody asked for."""
+    def unasked(self, messages: int, size: int) -> None:
+        """A session has heard so many more messages or lines that nobody asked for, of so many bytes."""
         with self._lock:
-            self._unasked += COUNTED
-            if self._unasked >= FLOOD and not self._over:
-                self._over = f"the server sent {self._unasked} messages or lines that nobody asked for"
+            self._unasked += messages
+            self._unasked_bytes += size
+            if (self._unasked >= FLOOD or self._unasked_bytes >= FLOOD_BYTES) and not self._over:
+                much = f"{self._unasked} messages or lines, {self._unasked_bytes // 1_000_000} MB,"
+                self._over = f"the server sent {much} that nobody asked for"
 
     @property
     def over(self) -> str:
@@ -256,7 +258,7 @@ class Patience:
             self._chances = 1
             self._in_vain, self._waited = _Clock(), _Clock()
             self._over = self._short_of_time = ""
-            self._unasked = 0
+            self._unasked = self._unasked_bytes = 0
             self._confirming = True
 
     def _vainly(self, full: float) -> bool:

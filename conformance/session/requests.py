@@ -12,8 +12,8 @@ from conformance.budget import KEPT_BYTES, LARGE, brief, cost, curtailed
 from conformance.codes import PARSE_ERROR
 from conformance.model import Frame, Json
 from conformance.session.features import feature_of, reports_progress, tells_progress
-from conformance.session.messages import MAY_TAKE_LONG, ROOM, Call, Unread, id_key, is_id, parse
-from conformance.session.patience import COUNTED, NotWaitedFor, Patience
+from conformance.session.messages import MAY_TAKE_LONG, ROOM, Call, Unread, id_key, is_id, is_utf8, parse
+from conformance.session.patience import NotWaitedFor, Patience
 from conformance.session.polling import Polling
 from conformance.transports import AGAIN, SESSION, Arrival, Ended
 
@@ -23,6 +23,8 @@ AT_LEAST = 20
 """Notifications that are kept for each request, however many came before."""
 MOST_ANSWERS = 10
 """Answers to one request that are kept."""
+COUNTED, COUNTED_BYTES = 1000, 10_000_000
+"""So many messages that nobody asked for, or so many bytes of them, are told at once."""
 _ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,30})')
 
 
@@ -59,7 +61,7 @@ class Requests:
         self._room = ROOM
         self._stray: Frame | None = None
         self._stray_at = 0.0
-        self._unasked = 0
+        self._unasked = self._unasked_bytes = 0
 
     def register(self, call: Call) -> None:
         """A request was sent."""
@@ -156,6 +158,8 @@ class Requests:
 
     def guess(self, frame: Frame) -> None:
         """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""
+        if is_utf8(frame.data):
+            return
         message, readable = parse(frame.data.decode("utf-8", "replace").encode())
         identifier = message.get("id") if readable and isinstance(message, dict) else None
         call = self.waiting.get(id_key(identifier)) if is_id(identifier) else None
@@ -229,11 +233,15 @@ class Requests:
         """Whether the server may still run a tool for us, though we may have given it up."""
         return any(call.method in MAY_TAKE_LONG and not call.answers for call in self.calls.values())
 
-    def count_unasked(self) -> None:
-        """A message or a line came that nobody asked for."""
+    def count_unasked(self, frame: Frame, call: Call | None) -> None:
+        """A message or a line came that nobody asked for, or one more answer to `call`."""
+        if call is not None and len(call.answers) < MOST_ANSWERS:
+            return
         self._unasked += 1
-        if self._unasked % COUNTED == 0:
-            self.patience.unasked()
+        self._unasked_bytes += len(frame.data)
+        if self._unasked == COUNTED or self._unasked_bytes >= COUNTED_BYTES:
+            self.patience.unasked(self._unasked, self._unasked_bytes)
+            self._unasked = self._unasked_bytes = 0
 
     def tell(self, notification: Frame) -> None:
         """A notification came while the requests that wait were under way."""

@@ -388,7 +388,7 @@ class Session:
             self._dispatch(frame)
             if unread:
                 self.requests.not_read(frame)
-            elif not (readable or bare) and len(frame.data) < HUGE:
+            elif not (readable or bare) and len(frame.data) < HUGE and frame.data.strip():
                 self.requests.guess(frame)
                 self.patience.features.left(self.requests)  # it may be the answer
         if len(frame.data) >= HUGE:
@@ -419,8 +419,7 @@ class Session:
     def _observe(self, frame: Frame, call: Call | None) -> None:
         self.trace.keep(frame)
         self.watching.see(frame, call)
-        if call is None:
-            self.requests.count_unasked()
+        self.requests.count_unasked(frame, call)
 
     def _answer(self, message: Json) -> None:
         reply = self.answers.reply(message["method"], message.get("params"))
