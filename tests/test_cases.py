@@ -271,7 +271,12 @@ def test_the_cases_of_the_suite_are_well_formed() -> None:
         ("params: {name: none}", "parms: {}", 7, "'parms' is not known in cases.0.steps.0; allowed are request,"),
         ("params: {name: none}", "illegal: false", 7, "cases.0.steps.0.illegal: True was expected"),
         ("{name: none}", "{a: [{$pick: tool}]}", 7, "there is no pick 'tool'; did you mean tool-call?"),
-        ("{name: none}", "{$picks: tool-call}", 7, "$picks is not known in what is sent; allowed are $pick, $saved"),
+        (
+            "{name: none}",
+            "{$picks: tool-call}",
+            7,
+            "$picks is not known in what is sent; allowed are $pick, $saved, $in-base64",
+        ),
         ("{name: none}", "{$pick: tool-call, a: 1}", 7, "$pick takes a name and stands alone"),
         ("{name: none}", "{$saved: [x]}", 7, "$saved takes a name and stands alone"),
         ("{name: none}", "{a: {$saved: x}}", 7, "nothing was saved as 'x' before"),
@@ -280,6 +285,8 @@ def test_the_cases_of_the_suite_are_well_formed() -> None:
         ("{name: none}", "{}\n        save: {x: a..b}", 8, "cases.0.steps.0.save.x"),
         ("{name: none}", "{}\n        headers: {a: $x}", 8, "nothing was saved as 'x' before"),
         ("{name: none}", "{}\n        headers: $x.y", 8, "nothing was saved as 'x' before"),
+        ("{name: none}", "{}\n        headers: {a: {$in-base64: $x}}", 8, "nothing was saved as 'x' before"),
+        ("{name: none}", "{}\n        headers: {a: {$in-base64: {}}}", 8, "headers.a.$in-base64: {} is not of type 'string'"),
         ("{name: none}", "{}\n        headers: x", 8, "cases.0.steps.0.headers: 'x' does not match"),
         (
             "id: small",

@@ -13,7 +13,7 @@ from conformance.catalogue.patterns import check_pattern as flaws_of
 from conformance.catalogue.references import named_in, resolved, root
 from conformance.catalogue.requirements import near
 from conformance.files.yaml_files import FileError, Lines, Place, line_of
-from conformance.model import Json, Requirement
+from conformance.model import Json, Requirement, members
 
 
 class Judging(Protocol):
@@ -118,7 +118,7 @@ class Names:
             raise self.error(place, f"nothing was saved as {name!r} before{near(name, saved)}")
 
     def check_filled(self, value: Json, place: Place, saved: set[str]) -> None:
-        """Check `$pick` and `$saved` in what is sent."""
+        """Check `$pick`, `$saved` and `$in-base64` in what is sent."""
         if isinstance(value, str) and any(root(path) in saved for path in named_in(value)):
             raise self.error(place, f"a reference stands alone in what is sent: {value!r} is sent as it is")
         if isinstance(value, list):
@@ -131,8 +131,12 @@ class Names:
             if not name.startswith("$"):
                 self.check_filled(member, here, saved)
                 continue
-            if name not in ("$pick", "$saved"):
-                raise self.error(here, f"{name} is not known in what is sent; allowed are $pick, $saved")
+            if name not in ("$pick", "$saved", "$in-base64"):
+                raise self.error(here, f"{name} is not known in what is sent; allowed are $pick, $saved, $in-base64")
+            text = isinstance(member, str) or set(members(member)) == {"$saved"}
+            if name == "$in-base64" and len(value) == 1 and text:
+                self.check_filled(member, here, saved)
+                continue
             if len(value) > 1 or not isinstance(member, str):
                 raise self.error(here, f"{name} takes a name and stands alone")
             if name == "$saved":

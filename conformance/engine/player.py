@@ -17,6 +17,7 @@ from conformance.checks.probes.outcome import UNANSWERED, refused_by_http, succe
 from conformance.engine.judging import Judge, Said, Stop
 from conformance.model import Frame, Json, members
 from conformance.session.eras.handshake import Handshake
+from conformance.session.eras.stateless import in_base64
 from conformance.session.messages import is_utf8
 from conformance.session.notifications import notified
 from conformance.session.session import Call, How, Session
@@ -331,8 +332,10 @@ class _Player:
         raise Stop(why or UNANSWERED, blocked=outcome != "inconclusive")
 
     def _filled(self, value: Json) -> Json:
-        """`value` with `$pick` and `$saved` replaced by what they name. Raises Unavailable, Stop."""
+        """`value` with `$pick`, `$saved` and `$in-base64` replaced by what they mean. Raises Unavailable, Stop."""
         if isinstance(value, dict):
+            if set(value) == {"$in-base64"}:
+                return in_base64(str(self._filled(value["$in-base64"])))
             if set(value) == {"$pick"}:
                 return pick(value["$pick"], self.bench.survey)
             if set(value) == {"$saved"}:

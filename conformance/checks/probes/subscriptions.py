@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from conformance.checks.invariants.subscriptions import ACKNOWLEDGED, LISTEN, MEMBER, OF_REQUESTS, UPDATED
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, late
 from conformance.checks.probes.lists import Watch, forget_restless, look
+from conformance.checks.probes.observed import slow_call
 from conformance.model import Frame, Json, members
 from conformance.session.exchanges import media_type
 from conformance.session.messages import id_key
@@ -18,6 +20,8 @@ from conformance.survey.picks import picks
 from conformance.survey.survey import Unavailable, capability_of
 
 MOST_URIS = 10
+TRIES = 2
+"""So often a subscription is not acknowledged while a tool runs, and another one is afterwards, before that counts."""
 AT_ONCE = 0.1
 """Seconds: what ends so soon after its beginning was never meant to stay open."""
 LISTS_CHANGED = {member: method for method, member in MEMBER.items() if method != UPDATED}
@@ -60,14 +64,19 @@ def _told(session: Session, since: int) -> Iterator[Frame]:
 def listen(session: Session, wanted: dict[str, Json]) -> Subscription | None:
     """Subscribe, and wait for the acknowledgment; None if there was none."""
     call = session.send(LISTEN, {"notifications": wanted})
-    session.wait(call, until=lambda: notified(session, call, ACKNOWLEDGED) is not None)
-    session.give_up(call)
-    call.excused = session.alive
-    found = notified(session, call, ACKNOWLEDGED)
+    found = _acknowledged(session, call)
     if found is None:
         return None
     granted = members(members(found.message.get("params")).get("notifications"))
     return Subscription(session, call, wanted, granted)
+
+
+def _acknowledged(session: Session, call: Call, patience: float | None = None) -> Frame | None:
+    """The acknowledgment, once it has come; the answer may stay away for as long as it likes."""
+    session.wait(call, timeout=patience, until=lambda: notified(session, call, ACKNOWLEDGED) is not None)
+    session.give_up(call)
+    call.excused = session.alive
+    return notified(session, call, ACKNOWLEDGED)
 
 
 def changes(bench: Bench) -> Iterator[Observation]:
@@ -97,6 +106,32 @@ def changes(bench: Bench) -> Iterator[Observation]:
     yield from _resources(subscriptions, before, after, proof)
     yield from _beside(session, subscriptions, start)
     yield from _several(session, subscriptions, start)
+    with suppress(Unavailable):
+        yield _while_busy(bench)
+
+
+def _while_busy(bench: Bench) -> Observation:
+    """A subscription that is asked for while a slow tool runs, and one after that: a server may do things in turn.
+
+    Raises Unavailable if no tool is slow.
+    """
+    session = bench.session
+    (wanted,) = picks("announced-changes", bench.survey)
+    slow = slow_call(bench).params
+    lost = 0
+    while lost < TRIES:
+        busy = session.send("tools/call", slow)
+        call = session.send(LISTEN, {"notifications": wanted})
+        session.wait(busy)
+        # What was asked for later is acknowledged later: that is waited for with all patience.
+        heard = _acknowledged(session, call, late(session)) is not None
+        if heard or not busy.done or listen(session, wanted) is None:
+            break
+        if heard := notified(session, call, ACKNOWLEDGED) is not None:
+            break
+        lost += 1
+    facts: dict[str, Json] = {"about": "while busy", "tool": slow["name"], "heard": heard, "lost": lost == TRIES}
+    return Observation(facts, frames=(busy.sent, call.sent, *call.answers, *busy.answers))
 
 
 def _filters(bench: Bench) -> list[dict[str, Json]]:

@@ -138,6 +138,10 @@ def _dropped_while_busy(*methods: str) -> Apply:
     return on_response(methods, change)
 
 
+def _not_while_busy(call: Call, proceed: Proceed) -> Message | None:
+    return None if _busy(call) else proceed(call)
+
+
 FAULTS = (
     Fault(
         "calls-answered-as-the-last",
@@ -283,6 +287,14 @@ FAULTS = (
         _dropped_while_busy("resources/subscribe"),
         transports="stdio",
         **OLD,
+    ),
+    Fault(
+        "listen-dropped-while-busy",
+        "subscriptions/listen-supported",
+        "subscriptions/listen that comes while a tool runs is dropped",
+        instead("subscriptions/listen", _not_while_busy),
+        since="2026-07-28",
+        transports="stdio",
     ),
     Fault(
         "levels-dropped-while-busy",

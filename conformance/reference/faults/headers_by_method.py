@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.reference.fault import modern_only, several
 from conformance.reference.http_fault import handling, over_http
-from conformance.reference.wire import RpcError
+from conformance.reference.wire import HEADER_MISMATCH, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +72,20 @@ def _any_task(*methods: str) -> Apply:
         proceed(message)
 
     return handling(check_headers=check)
+
+
+def _plain_tasks(handler: Any, proceed: Any, message: Any) -> None:
+    """Take Mcp-Name of tasks as it is written, and refuse one in base64."""
+    if message["method"].startswith("tasks/") and handler.headers.get("Mcp-Name", "").startswith("=?"):
+        raise RpcError(HEADER_MISMATCH, "Header mismatch: Mcp-Name differs from the body")
+    proceed(message)
+
+
+def _any_task_in_base64(handler: Any, proceed: Any, message: Any) -> None:
+    """Serve tasks whatever Mcp-Name says in base64."""
+    if message["method"].startswith("tasks/") and handler.headers.get("Mcp-Name", "").startswith("=?"):
+        handler.headers.replace_header("Mcp-Name", str(message.get("params", {}).get("taskId")))
+    proceed(message)
 
 
 def _name_spelled(handler: Any, proceed: Any, message: Any) -> None:
@@ -153,6 +167,20 @@ _ROWS: tuple[Row, ...] = (
         "tasks/name-header-validated",
         "tasks/update and tasks/cancel are served whatever Mcp-Name says",
         _any_task("tasks/update", "tasks/cancel"),
+        {"since": NEW},
+    ),
+    (
+        "task-name-header-not-decoded",
+        "http-headers/name-header-base64-decoded",
+        "requests about tasks are refused with Mcp-Name in base64",
+        handling(check_headers=_plain_tasks),
+        {"since": NEW},
+    ),
+    (
+        "task-name-header-in-base64-trusted",
+        "tasks/name-header-validated",
+        "requests about tasks are served whatever Mcp-Name says in base64",
+        handling(check_headers=_any_task_in_base64),
         {"since": NEW},
     ),
     (
