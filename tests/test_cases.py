@@ -286,7 +286,12 @@ def test_the_cases_of_the_suite_are_well_formed() -> None:
         ("{name: none}", "{}\n        headers: {a: $x}", 8, "nothing was saved as 'x' before"),
         ("{name: none}", "{}\n        headers: $x.y", 8, "nothing was saved as 'x' before"),
         ("{name: none}", "{}\n        headers: {a: {$in-base64: $x}}", 8, "nothing was saved as 'x' before"),
-        ("{name: none}", "{}\n        headers: {a: {$in-base64: {}}}", 8, "headers.a.$in-base64: {} is not of type 'string'"),
+        (
+            "{name: none}",
+            "{}\n        headers: {a: {$in-base64: {}}}",
+            8,
+            "headers.a.$in-base64: {} is not of type 'string'",
+        ),
         ("{name: none}", "{}\n        headers: x", 8, "cases.0.steps.0.headers: 'x' does not match"),
         (
             "id: small",
