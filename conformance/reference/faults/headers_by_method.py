@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from conformance.reference.server import Server
 
 NEW = "2026-07-28"
+OF_TASKS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 
 def _lenient(header: str, word: str, methods: tuple[str, ...]) -> Apply:
@@ -63,7 +64,7 @@ def _argument_if(alike: Callable[[str, Any], bool]) -> Apply:
     return apply
 
 
-def _any_task(*methods: str, written: str = "") -> Apply:
+def any_task(*methods: str, written: str = "") -> Apply:
     """Requests of these methods are served whatever task Mcp-Name names, if it begins so."""
 
     def check(handler: Any, proceed: Any, message: Any) -> None:
@@ -160,7 +161,7 @@ _ROWS: tuple[Row, ...] = (
         "task-name-header-ignored-by-cancel",
         "tasks/name-header-validated",
         "tasks/update and tasks/cancel are served whatever Mcp-Name says",
-        _any_task("tasks/update", "tasks/cancel"),
+        any_task("tasks/update", "tasks/cancel"),
         {"since": NEW},
     ),
     (
@@ -174,7 +175,7 @@ _ROWS: tuple[Row, ...] = (
         "task-name-header-in-base64-trusted",
         "tasks/name-header-validated",
         "requests about tasks are served whatever Mcp-Name says in base64",
-        _any_task("tasks/get", "tasks/update", "tasks/cancel", written="=?base64?"),
+        any_task(*OF_TASKS, written="=?base64?"),
         {"since": NEW},
     ),
     (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.reference import task_extension
 from conformance.reference.fault import drop, forgiving, instead, on_notification, setting, several
+from conformance.reference.faults.headers_by_method import OF_TASKS, any_task
 from conformance.reference.faults.task_extension import changed, fault, is_plain, lives, refused, work_of
-from conformance.reference.http_fault import handling
 from conformance.reference.shape import text
 from conformance.reference.task_extension import CHANGED, EXTENSION
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError
@@ -13,7 +13,6 @@ from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NO
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from conformance.reference.call import Call, Tool
     from conformance.reference.fault import Apply, Proceed
@@ -80,12 +79,6 @@ def _talking(*methods: str) -> Apply:
             call.server.send(call.channel, message, call)
 
     return several(setting("create_work", create), setting("tell_of_work", tell))
-
-
-def _any_name(handler: Any, proceed: Any, message: Any) -> None:
-    if message["method"].startswith("tasks/") and "Mcp-Name" in handler.headers:
-        handler.headers.replace_header("Mcp-Name", str(message.get("params", {}).get("taskId")))
-    proceed(message)
 
 
 # What there was before.
@@ -252,7 +245,7 @@ FAULTS = (
         "task-name-header-ignored",
         "name-header-validated",
         "requests about tasks are served whatever Mcp-Name says",
-        handling(check_headers=_any_name),
+        any_task(*OF_TASKS),
         transports="http",
     ),
     fault(
