@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from conformance.catalogue.patterns import ABSENT
@@ -158,7 +159,7 @@ class Step:
         return bool(self.like) or (self.method == "initialize" and not self.illegal)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """A scripted conversation; its members are those of `schemas/case.json`.
 
@@ -209,7 +210,7 @@ class Case:
         """Whether it may send what is wrong on purpose, after which the server is judged less strictly."""
         return any(step.illegal for step in self.plain_steps)
 
-    @property
+    @cached_property
     def requirements(self) -> tuple[str, ...]:
         """The ids of all requirements that it can judge, or that invariants can judge by what it does."""
         judged = (identifier for step in self.steps for identifier in step.judges)

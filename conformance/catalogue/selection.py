@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from conformance.catalogue.cases import Case
 from conformance.catalogue.requirements import near
@@ -46,6 +47,10 @@ def select(
     """
     index = _Index(tuple(cases), frozenset(requirements), frozenset(invariant), frozenset(extra))
     included = [index.meant(pattern) for pattern in only]
+    wanted = _Meant(
+        frozenset().union(*(meant.requirements for meant in included)),
+        frozenset().union(*(meant.cases for meant in included)),
+    )
     if pair := next((pattern for pattern in skip if JOINT in pattern), None):
         raise UsageError(f"{pair!r} is for --only; --skip takes an area, a requirement or a case")
     excluded = [index.meant(pattern) for pattern in skip]
@@ -55,9 +60,7 @@ def select(
     played = tuple(
         case
         for case in index.cases
-        if (not included or any(index.plays(case, meant) for meant in included))
-        and case.id not in skipped
-        and not _judges_only(case, excluded)
+        if (not included or index.plays(case, wanted)) and case.id not in skipped and not _judges_only(case, excluded)
     )
     if skipped:
         report -= _judged(index.cases) - _judged(played) - index.invariant
@@ -126,12 +129,25 @@ class _Meant:
     about: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Index:
     cases: tuple[Case, ...]
     requirements: frozenset[str]
     invariant: frozenset[str]
     extra: frozenset[str]
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """All that can be meant as a case."""
+        return self.extra.union(case.id for case in self.cases)
+
+    @cached_property
+    def _requirements_below(self) -> dict[str, set[str]]:
+        return _below(self.requirements)
+
+    @cached_property
+    def _ids_below(self) -> dict[str, set[str]]:
+        return _below(self.ids)
 
     def meant(self, pattern: str) -> _Meant:
         """Raises UsageError if that is nothing."""
@@ -141,11 +157,12 @@ class _Index:
             if not (pair.cases and pair.about):
                 raise UsageError(f"{pattern!r} is not of the form CASE:REQUIREMENT")
             return pair
-        ids = {case.id for case in self.cases} | self.extra
-        requirements = frozenset(name for name in self.requirements if _matches(name, pattern))
-        cases = frozenset(name for name in ids if name == pattern or (not requirements and _matches(name, pattern)))
-        if not requirements and not cases:
-            names = self.requirements | ids
+        requirements = _matching(pattern, self._requirements_below)
+        if requirements:
+            return _Meant(requirements, self.ids & {pattern})
+        cases = _matching(pattern, self._ids_below)
+        if not cases:
+            names = self.requirements | self.ids
             raise UsageError(f"nothing matches {pattern!r}{near(pattern, names | set(map(_area, names)))}")
         return _Meant(requirements, cases)
 
@@ -168,6 +185,17 @@ def _area(identifier: str) -> str:
     return identifier.rpartition("/")[0]
 
 
-def _matches(identifier: str, pattern: str) -> bool:
-    parts = identifier.split("/")
-    return any(fnmatchcase("/".join(parts[: end + 1]), pattern) for end in range(len(parts)))
+def _below(names: Iterable[str]) -> dict[str, set[str]]:
+    """Each name, and each folder that holds some → those it means."""
+    below: dict[str, set[str]] = {}
+    for name in names:
+        parts = name.split("/")
+        for end in range(len(parts)):
+            below.setdefault("/".join(parts[: end + 1]), set()).add(name)
+    return below
+
+
+def _matching(pattern: str, below: Mapping[str, set[str]]) -> frozenset[str]:
+    if not set(pattern) & set("*?["):
+        return frozenset(below.get(pattern, ()))
+    return frozenset().union(*(names for name, names in below.items() if fnmatchcase(name, pattern)))
