@@ -279,6 +279,12 @@ def test_a_level_is_put_to_the_test_where_another_case_has_called_the_tools_befo
     assert list(findings(report)) == ["logging/level-filter"]
 
 
+@pytest.mark.parametrize("kind", ["tools", "resources", "prompts"])
+def test_a_list_that_is_shorter_later_is_noticed_in_any_session(kind: str) -> None:
+    report = outcome("--fault", f"{kind}-fewer-later", revisions=("2025-11-25",), only=ONE_SESSION, fuzzing=NO_FRAMES)
+    assert list(findings(report)) == [f"{kind}/list-change-announced"]
+
+
 def failures(outcomes: dict[str, str], telling: tuple[str, ...]) -> set[str]:
     """What failed. Whether the rest could be put to the test may depend on how quick a server works by itself."""
     return {requirement for requirement, outcome in outcomes.items() if outcome in telling}

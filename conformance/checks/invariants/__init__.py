@@ -35,6 +35,7 @@ TABLE = (
     "lacks.Lacks",
     "wire.Wire",
     "listing.Listing",
+    "changes.Changes",
     "published.Published",
     "annotations.Annotations",
     "content.Content",
