@@ -26,7 +26,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Reading:
-    """A list over time: `seen` are the states that it was in.
+    """A list over time: `seen` are the last two states that it was in, or fewer.
 
     `settled` is the reading that has shown the last once more, if there is one. The list is `restless` if there was
     none for one before (but for the first: a list with pages is seldom read to its end).
@@ -44,13 +44,13 @@ class _Reading:
             self.settled = self.settled or proof
             return
         self.restless = self.restless or (len(self.seen) > 1 and not self.settled)
-        self.seen.append(_Seen(self.keys, proof))
-        self.settled = ()
+        last = [] if self.restless else self.seen[-1:]
+        self.seen, self.settled, self.keys = [*last, _Seen(self.keys, proof)], (), set()
 
     @property
     def changed(self) -> bool:
         """Whether it is another list now, and stays that."""
-        return len(self.seen) > 1 and bool(self.settled) and not self.restless
+        return len(self.seen) > 1 and bool(self.settled)
 
 
 class Changes(Watcher):
