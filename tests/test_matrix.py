@@ -191,6 +191,13 @@ def test_a_fault_that_only_generated_frames_show_is_found_by_a_campaign(fault: F
 
 ORDINARY = [f for f in faults() if f.requirements[0] in checks() and f.area not in FOR_CAMPAIGNS]
 
+FOR_BOTH_FRONTS = {
+    fault.area: fault.name
+    for fault in reversed(ORDINARY)
+    if STDIO in fault.transports and fronts.REVISION in fault.revisions
+}.values()
+"""One of each area: both fronts are made from one report."""
+
 SILENT = (
     "latin-1",
     "server-request-id-null",
@@ -250,7 +257,7 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
         again = test(revisions=claimed, only=unrelated, limits=PATIENT)
         assert set(findings(again)) <= set(fault.requirements), "unrelated findings"
     assert diagnoses(reports) <= {row.diagnosis for row in table() if row.id == mistake_faults.ROW_OF.get(fault.name)}
-    if newest == (fronts.REVISION,) and over == STDIO:
+    if fault.name in FOR_BOTH_FRONTS:
         words = ["--fuzz", str(FEW_FRAMES.examples), *(word for case in shown for word in ("--only", case))]
         server = f"{fronts.SERVER} --fault {fault.name}"
         # Where no session opens, pytest has an error for each requirement.
