@@ -37,6 +37,17 @@ def responses(session: Session, start: int) -> int:
     return sum(isinstance(message, dict) and "method" not in message for message in heard)
 
 
+def in_time(session: Session, sentinel: Call, seconds: float) -> bool:
+    """Whether `sentinel` is answered in so many seconds; twice as many for who still answers what came before it."""
+    if session.wait(sentinel, timeout=seconds / 2) and sentinel.answers:
+        return True
+    middle = session.position
+    if session.wait(sentinel, timeout=seconds / 2) and sentinel.answers:
+        return True
+    goes_on = session.alive and responses(session, middle) > 0
+    return goes_on and session.wait(sentinel, timeout=seconds) and bool(sentinel.answers)
+
+
 def strays(heard: Iterable[Frame], calls: Sequence[Call], issued: Container[str]) -> list[Frame]:
     """The responses that answer none of `calls`, nor what was sent before, whose ids are `issued`.
 
