@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 from conformance.reference.call import Call
 from conformance.reference.fault import LISTS, Fault, around, instead, on_response, on_result, sending
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_REQUEST, Message, RpcError
@@ -146,17 +144,15 @@ def _not_while_busy(call: Call, proceed: Proceed) -> Message | None:
 
 def _shorter_later(kind: str, times: int) -> Apply:
     """Once a list was asked for so many times, it ends before the item that was the last, and no change is told."""
-    asked = count(1)
-    lost: list[Call] = []
+    asked: list[Call] = []
 
     def shorten(result: Message, call: Call) -> None:
-        if next(asked) > times:
-            lost.append(call)
-            if "nextCursor" not in result:
-                result[kind].pop()
+        asked.append(call)
+        if len(asked) > times and "nextCursor" not in result:
+            result[kind].pop()
 
     def silence(message: Message, call: Call | None) -> Any:
-        return [] if lost and message.get("method") == f"notifications/{kind}/list_changed" else None
+        return [] if len(asked) > times and message.get("method") == f"notifications/{kind}/list_changed" else None
 
     def apply(server: Server) -> None:
         on_result((f"{kind}/list",), shorten)(server)
