@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from conformance.checks.fuzz.example import DIED, HUNG, MARK, SWALLOWED, Example, Reply
-from conformance.checks.fuzz.scripts import in_time, responses, say, strays
+from conformance.checks.fuzz.scripts import answered_later, responses, say, strays
 from conformance.checks.fuzz.sorting import sort_out
 from conformance.checks.probes import Bench
 from conformance.model import Finding
@@ -266,7 +266,7 @@ class Partner:
     def _answered(self, sentinel: Call, patience: float, began: float) -> bool:
         """Whether it is answered in time, or at least after all: on a busy machine anything may take long once."""
         full = self.session.limits.answer
-        if not in_time(self.session, sentinel, patience):
+        if not (self._wait([sentinel], patience) or answered_later(self.session, sentinel, patience)):
             if self.hurried or patience >= full or self._stalled or not self.session.alive:
                 return False
             longer = self.session.patience.hurried(full, self.session.requests.stuck) / 2

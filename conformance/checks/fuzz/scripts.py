@@ -31,21 +31,16 @@ def say(session: Session, lines: Sequence[bytes], together: bool) -> list[Call]:
     return calls
 
 
-def responses(session: Session, start: int) -> int:
-    """How many responses, to whatever, came since the position `start`."""
-    heard = (frame.message for frame in session.since(start) if frame.origin == "target")
+def responses(session: Session, start: int, after: float = 0.0) -> int:
+    """How many responses, to whatever, came since the position `start`, later than `after` seconds in the session."""
+    heard = (frame.message for frame in session.since(start) if frame.origin == "target" and frame.at > after)
     return sum(isinstance(message, dict) and "method" not in message for message in heard)
 
 
-def in_time(session: Session, sentinel: Call, seconds: float) -> bool:
-    """Whether `sentinel` is answered in so many seconds; twice as many for who still answers what came before it."""
-    if session.wait(sentinel, timeout=seconds / 2) and sentinel.answers:
-        return True
-    middle = session.position
-    if session.wait(sentinel, timeout=seconds / 2) and sentinel.answers:
-        return True
-    goes_on = session.alive and responses(session, middle) > 0
-    return goes_on and session.wait(sentinel, timeout=seconds) and bool(sentinel.answers)
+def answered_later(session: Session, sentinel: Call, seconds: float) -> bool:
+    """Whether `sentinel` is answered in as many seconds again, if it is other answers that have taken the first."""
+    going_on = responses(session, sentinel.sent.number, sentinel.sent.at + seconds / 2) > 0
+    return going_on and session.wait(sentinel, timeout=seconds) and bool(sentinel.answers)
 
 
 def strays(heard: Iterable[Frame], calls: Sequence[Call], issued: Container[str]) -> list[Frame]:
