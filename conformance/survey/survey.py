@@ -44,6 +44,11 @@ def capability_of(name: str) -> str:
     return "resources" if name == "templates" else name
 
 
+def list_changed(name: str) -> str:
+    """The notification that a list is another one now."""
+    return f"notifications/{capability_of(name)}/list_changed"
+
+
 CallMode = Literal["none", "safe", "all"]
 
 

@@ -11,7 +11,7 @@ from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Json, elements, members
 from conformance.session.session import Call, Session
 from conformance.survey.picks import KEYS
-from conformance.survey.survey import LISTS, capability_of
+from conformance.survey.survey import LISTS, capability_of, list_changed
 
 _NAMES = {method: name for name, (method, _) in LISTS.items()}
 
@@ -85,7 +85,7 @@ class Changes(Watcher):
 
     def _announced(self, method: Json) -> None:
         """A list that may have changed begins anew, also one whose change is announced late."""
-        for name in [name for name in self._readings if method == f"notifications/{capability_of(name)}/list_changed"]:
+        for name in [name for name in self._readings if method == list_changed(name)]:
             if len(self._readings.pop(name).seen) > 1:
                 self.ledger.held(f"{capability_of(name)}/list-change-announced")
 
@@ -108,7 +108,7 @@ class Changes(Watcher):
             kind = capability_of(name)
             if not reading.changed or not declared(self.session.capabilities, (kind, "listChanged")):
                 continue
-            notification = f"notifications/{kind}/list_changed"
+            notification = list_changed(name)
             before, now = reading.seen[-2:]
             # It takes all cases up to the one that has shown it once more.
             ago = (frame._replace(case="") for frame in (*before.proof, *now.proof))

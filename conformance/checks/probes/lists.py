@@ -11,7 +11,7 @@ from conformance.model import Frame, Json
 from conformance.session.exchanges import head_of, heard, listen_by_get, over
 from conformance.session.session import Call, Session, encode
 from conformance.survey.picks import KEYS
-from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, capability_of, read_no_further, size_of
+from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, capability_of, list_changed, read_no_further, size_of
 
 UPDATED = "notifications/resources/updated"
 
@@ -162,7 +162,7 @@ def changes(bench: Bench, before: Watch, after: Watch, start: int, proof: list[F
         if name not in after.lists:
             continue  # it cannot be read to its end, which is judged elsewhere
         kind = capability_of(name)
-        told = any(f.message.get("method") == f"notifications/{kind}/list_changed" for f in came)
+        told = any(f.message.get("method") == list_changed(name) for f in came)
         difference = sorted(set(keys) ^ set(after.lists[name]))
         facts: dict[str, Json] = {"list": name, "kind": kind, "changed": keys != after.lists[name], "told": told}
         yield _observed({**facts, "difference": ", ".join(difference[:5])}, kind, came, proof)
