@@ -33,7 +33,7 @@ SIGNED = "Signed/0123+quo'te\"4567=="
 SENT = "Header~Value_4711-0815"
 PLAIN = "plain-value-of-no-secrecy"
 
-ONLY = ("tools/list", "tools/call-each", "transport-stdio", "fuzz/unknown-methods")
+ONLY = ("tools/list", "tools/call-each", "transport-stdio/chunks", "fuzz/unknown-methods")
 FILES = ("json", "junit", "trace", "snapshot")
 QUICK = ["--revision", "2025-11-25", "--timeout", "3", "--fuzz", "3", "--fuzz-time", "2", "--jobs", "2", "--verbose"]
 

@@ -40,20 +40,34 @@ class Mask:
             if len(value) >= SHORTEST and not is_setting(value):
                 self._spelt += [(spelling, secrets[value], secret) for spelling in spellings(value)]
         self.numeric = any(_NUMBER.fullmatch(value) for value in secrets)
-        self._grams: dict[str, list[tuple[int, int]]] = {}
+        self._grams: dict[str, dict[int, list[tuple[int, int]]]] = {}
         short: dict[str, str] = {}
         self._begun: dict[str, str] = {}
-        for number, ((text, least), name, _) in enumerate(self._spelt):
+        for (text, least), name, _ in self._spelt:
             for length in range(SHORTEST, min(len(text), least + 1)):
                 self._begun.setdefault(text[:length], name)
             if least < _GRAM:
                 short.setdefault(text, name)
-            # Whatever piece of `least` characters it is, it holds one of these whole.
-            for place in range(0, len(text) - _GRAM + 1, least - _GRAM + 1) if least >= _GRAM else ():
-                self._grams.setdefault(text[place : place + _GRAM], []).append((number, place))
         self._short = short
+        self._index()
         self._shorts = re.compile("|".join(map(re.escape, sorted(short, key=len, reverse=True)))) if short else None
         self._longest_begun = max(map(len, self._begun), default=0)
+
+    def _index(self) -> None:
+        """The grams by which pieces are found, and at which of the places in a text they are looked for.
+
+        Any piece of `least` characters holds one whole gram of those that begin at every `least - _GRAM + 1`th place,
+        be that counted in the secret or in the text. A search in C for each of a few is faster than a look at places.
+        """
+        steps = {n: spelling.least - _GRAM + 1 for n, (spelling, _, _) in enumerate(self._spelt)}
+        steps = {n: step for n, step in steps.items() if step > 0}
+        self._stride = min(steps.values(), default=1)
+        self._searches = sum(len(self._spelt[n][0].text) // step for n, step in steps.items()) * self._stride <= _FEW
+        for number, step in steps.items():
+            (text, _), _, secret = self._spelt[number]
+            for place in range(0, len(text) - _GRAM + 1, step if self._searches else 1):
+                of_gram = self._grams.setdefault(text[place : place + _GRAM], {})
+                of_gram.setdefault(secret, []).append((number, place))
 
     def learn(self, secrets: Mapping[str, str]) -> None:
         """Replace these, too, from now on."""
@@ -88,31 +102,32 @@ class Mask:
         return _united(spans) if spans else spans
 
     def _in_chunk(self, text: str) -> Iterator[Span]:
-        for reading, places in readings(text):
-            low = lowered(reading)
-            for start, end, name in (*self._pieces(low), *self._whole(low), *self._beginnings(low)):
-                yield (start, end, name) if places is None else (places[start], places[end], name)
+        for reading in readings(text):
+            low = lowered(reading.text)
+            found = (*self._pieces(low), *self._whole(low), *self._beginnings(low))
+            places = reading.places() if found else None
+            yield from found if places is None else ((places[s], places[e], name) for s, e, name in found)
 
     def _pieces(self, text: str) -> Iterator[Span]:
         known: dict[int, int] = {}
         for place in self._hits(text):
-            for number, inner in self._grams[text[place : place + _GRAM]]:
-                (spelling, least), name, secret = self._spelt[number]
+            for secret, spelt in self._grams[text[place : place + _GRAM]].items():
                 if place + _GRAM <= known.get(secret, 0):
                     continue
-                start, end = _run(text, place, spelling, inner)
-                if end - start >= least:
-                    known[secret] = max(end, known.get(secret, 0))
-                    yield start, end, name
+                for number, inner in spelt:
+                    (spelling, least), name, _ = self._spelt[number]
+                    start, end = _run(text, place, spelling, inner)
+                    if end - start >= least:
+                        known[secret] = max(end, known.get(secret, 0))
+                        yield start, end, name
 
     def _hits(self, text: str) -> Iterable[int]:
         """Where one of the grams stands, in order."""
         grams = self._grams
-        if len(grams) > _FEW:
-            return [i for i in range(len(text) - _GRAM + 1) if text[i : i + _GRAM] in grams]
-        # A search in C for each of a few is faster than a look at each place.
-        there = [gram for gram in grams if gram in text]
-        return sorted(i for gram in there for i in _places(text, gram))
+        if self._searches:
+            there = [gram for gram in grams if gram in text]
+            return sorted(i for gram in there for i in _places(text, gram))
+        return [i for i in range(0, len(text) - _GRAM + 1, self._stride) if text[i : i + _GRAM] in grams]
 
     def _whole(self, text: str) -> Iterator[Span]:
         if self._shorts is not None:

@@ -7,6 +7,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
@@ -77,77 +78,94 @@ def _pairs(value: str) -> bool:
     return any("\ud800" <= c <= "\udfff" and not "\udc80" <= c <= "\udcff" for c in value)
 
 
-_ESCAPES = re.compile(
-    r"[\\%&](?:"
-    r"(?<=\\)u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*"
-    r"|(?<=\\)x[0-9a-fA-F]{2}(?:\\x[0-9a-fA-F]{2})*"
-    r"|(?<=%)[0-9a-fA-F]{2}(?:%[0-9a-fA-F]{2})*"
-    r"|(?<=\\)[bfnrt/\"'`$\\]"
-    r"|(?<=&)(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos);)"
-)
+_ESCAPED = {
+    "\\": r"u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*|x[0-9a-fA-F]{2}(?:\\x[0-9a-fA-F]{2})*|[bfnrt/\"'`$\\]",
+    "%": r"[0-9a-fA-F]{2}(?:%[0-9a-fA-F]{2})*",
+    "&": r"(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos);",
+}
+"""Mark → what makes it an escape."""
+_OF_KIND = {mark: re.compile(f"{re.escape(mark)}(?:{rest})") for mark, rest in _ESCAPED.items()}
+_OF_ANY = re.compile("|".join(pattern.pattern for pattern in _OF_KIND.values()))
 _ONE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
-def readings(text: str) -> Iterator[tuple[str, list[int] | None]]:
+class Reading(NamedTuple):
+    """What a text reads when escapes in it are undone; `steps` are the texts on the way, and what was undone in each.
+
+    Where its characters stand takes ten times as long to tell as what they are, and is seldom asked for.
+    """
+
+    text: str
+    steps: tuple[tuple[str, re.Pattern[str]], ...] = ()
+
+    def places(self) -> list[int] | None:
+        """Where in the first text each of its characters begins, and the end; None: where it stands."""
+        places: list[int] | None = None
+        for text, escapes in self.steps:
+            inner = _origins(text, escapes)
+            places = inner if places is None else [places[i] for i in inner]
+        return places
+
+
+def readings(text: str) -> Iterator[Reading]:
     """`text`, and what it reads when the escapes in it are undone, once, twice, three times.
 
-    With each reading comes where in `text` each of its characters begins, and the end; None: where it stands. Where
-    escapes of several kinds stand, each kind is also undone alone: one may be the secret's own.
+    Where escapes of several kinds stand, each kind is also undone alone: one may be the secret's own.
     """
-    yield text, None
-    kinds = [mark for mark in "\\%&" if mark in text]
+    yield Reading(text)
+    kinds = [mark for mark in _OF_KIND if mark in text]
     for kind in kinds if len(kinds) > 1 else ():
-        reading, at = _undone(text, kind)
-        if at:
-            yield reading, at
-    places: list[int] | None = None
+        alone = _undone(Reading(text), _OF_KIND[kind])
+        if alone.text != text:
+            yield alone
+    reading = Reading(text)
     for _ in range(DEPTH):
-        undone, inner = _undone(text, "\\%&")
-        if not inner:
+        before, reading = reading, _undone(reading, _OF_ANY)
+        if reading.text == before.text:
             return
-        places = inner if places is None else [places[i] for i in inner]
-        text = undone
-        yield text, places
+        yield reading
 
 
-def _undone(text: str, kinds: str) -> tuple[str, list[int]]:
-    """`text` without the escapes that begin with one of `kinds`, and where each character, and the end, was."""
-    parts: list[str] = []
+def _undone(reading: Reading, escapes: re.Pattern[str]) -> Reading:
+    text = escapes.sub(lambda found: _characters(found[0]), reading.text)
+    return Reading(text, (*reading.steps, (reading.text, escapes)))
+
+
+@lru_cache(4096)
+def _characters(escape: str) -> str:
+    """What an escape stands for; itself, if that is nothing."""
+    return "".join(character for character, _ in _read(escape)) or escape
+
+
+def _origins(text: str, escapes: re.Pattern[str]) -> list[int]:
+    """Where in `text` each character of what it reads without the escapes begins, and the end."""
     places: list[int] = []
     end = 0
-    for found in _ESCAPES.finditer(text):
-        read = _read(found) if found[0][0] in kinds else None
-        if read is None:
-            continue
+    for found in escapes.finditer(text):
         start = found.start()
-        parts.append(text[end:start])
         places += range(end, start)
-        for character, width in read:
-            parts.append(character)
+        read = _read(found[0])
+        for _, width in read:
             places.append(start)
             start += width
-        end = found.end()
-    if not end:
-        return text, []
-    parts.append(text[end:])
+        end = found.end() if read else start
     places += range(end, len(text) + 1)
-    return "".join(parts), places
+    return places
 
 
-def _read(found: re.Match[str]) -> list[tuple[str, int]] | None:
+def _read(escape: str) -> list[tuple[str, int]]:
     """The characters that an escape stands for, each with how many characters of the escape are its own."""
-    whole = found[0]
-    if whole[1] == "u":
-        text = bytes.fromhex(whole.replace("\\u", "")).decode("utf-16-be", "surrogatepass")
+    if escape[1] == "u":
+        text = bytes.fromhex(escape.replace("\\u", "")).decode("utf-16-be", "surrogatepass")
         return [(c, 12 if ord(c) > 0xFFFF else 6) for c in text]
-    if whole[0] == "%" or whole[1] == "x":
-        width = 3 if whole[0] == "%" else 4
-        data = bytes.fromhex(re.sub(r"\\x|%", "", whole))
+    if escape[0] == "%" or escape[1] == "x":
+        width = 3 if escape[0] == "%" else 4
+        data = bytes.fromhex(re.sub(r"\\x|%", "", escape))
         try:
             return [(c, width * len(c.encode())) for c in data.decode()]
         except UnicodeDecodeError:
             return [(chr(byte), width) for byte in data]
-    if whole[0] == "\\":
-        return [(_ONE.get(whole[1], whole[1]), 2)]
-    character = html.unescape(whole)
-    return [(character, len(whole))] if len(character) == 1 else None
+    if escape[0] == "\\":
+        return [(_ONE.get(escape[1], escape[1]), 2)]
+    character = html.unescape(escape)
+    return [(character, len(escape))] if len(character) == 1 else []
