@@ -13,6 +13,7 @@ from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import UNANSWERED, life, refused_by_http, shown, unanswered
 from conformance.model import Finding, Frame, Json, Silence, members
 from conformance.revisions import holds
+from conformance.session.messages import is_id
 from conformance.session.patience import NEXT_UNANSWERED
 from conformance.session.session import Call, Session, encode
 
@@ -239,6 +240,8 @@ class Judge:
             and str(frame.message.get("id")) not in others
             and not (frame.channel == "body" and (frame.status or 200) >= 400)
         ]
+        if responses and all(each.message.get("id") is None for each in responses) and self._owed(said.start):
+            raise Stop("an answer without an id came, which may be one to what was sent before", blocked=False)
         if responses:
             actual = encode(responses[0].message).decode("utf-8", "replace")[:300]
             self._broke(expectation, "no response", actual, (*self._ours(said.start)[:1], *responses))
@@ -248,6 +251,12 @@ class Judge:
             raise Stop(self._why_over(), blocked=True)
         else:
             self.ledger.held(expectation.requirement)
+
+    def _owed(self, start: int) -> bool:
+        """Whether something sent before that frame may still be answered by an error that names no request."""
+        before = [frame for frame in self.session.trace if frame.number < start]
+        sent = [f for f in before if f.origin == "us" and f.illegal and _is_nameless(f.message)]
+        return len(sent) > sum(f.origin == "target" and _is_nameless_answer(f.message) for f in before)
 
     def _compare(self, expectation: Expectation, value: Json, proof: tuple[Frame, ...]) -> None:
         mismatch = match(expectation.pattern, value, self.values)
@@ -338,3 +347,14 @@ def _asks_for_code(pattern: Json) -> bool:
     """Whether a pattern of responses tells errors by their codes."""
     parts = members(pattern)
     return "code" in members(parts.get("error")) or any(_asks_for_code(each) for each in parts.get("$any", ()))
+
+
+def _is_nameless(message: Json) -> bool:
+    """Whether it is no notification, and has no id that an answer could have: an empty batch, or no JSON."""
+    if isinstance(message, list):
+        return not any(isinstance(each, dict) and is_id(each.get("id")) for each in message)
+    return not isinstance(message, dict) or ("id" in message and not is_id(message["id"]))
+
+
+def _is_nameless_answer(message: Json) -> bool:
+    return isinstance(message, dict) and "method" not in message and message.get("id") is None

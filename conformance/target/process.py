@@ -10,6 +10,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -192,6 +193,18 @@ class ServerProcess:
             yield
         finally:
             self._drained.set()
+
+    def stderr_waiting(self) -> int:
+        """Bytes of stderr that wait in the pipe; 0 where that cannot be told."""
+        stream = self.popen.stderr
+        try:
+            import fcntl
+            import termios
+
+            assert stream is not None
+            return int.from_bytes(fcntl.ioctl(stream.fileno(), termios.FIONREAD, bytes(4)), sys.byteorder)
+        except (ImportError, OSError, ValueError):  # there is none of it on Windows, and the pipe may be closed
+            return 0
 
     def fate(self) -> str:
         """How it ended, for people, with the last lines of stderr; "" while it runs."""

@@ -39,6 +39,12 @@ def stderr_unread(transport: Transport) -> AbstractContextManager[None]:
     return process.stderr_unread() if process is not None else nullcontext()
 
 
+def stderr_waiting(transport: Transport) -> int:
+    """Bytes that a target on stdio has written to stderr and nobody has read; 0 where that cannot be told."""
+    process = transport.process if isinstance(transport, StdioTransport) else None
+    return process.stderr_waiting() if process is not None else 0
+
+
 class StdioTransport:
     """See `conformance.transports.Transport`.
 

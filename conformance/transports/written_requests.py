@@ -70,7 +70,9 @@ class WrittenAnswer:
         self._answer = HTTPResponse(connection, method=method)
         self._answer.begin()
         self.status_code: int = self._answer.status
-        self.headers: Headers = httpx2.Headers(self._answer.getheaders())
+        # Bytes above 127 may stand in a value (RFC 9110, 5.5); http.client reads them as Latin-1.
+        head = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self._answer.getheaders()]
+        self.headers: Headers = httpx2.Headers(head)
 
     def iter_raw(self) -> Iterator[bytes]:
         """The bytes of the body, as they come."""

@@ -34,7 +34,7 @@ class Lacks(Watcher):
         if (
             _names_some(data)
             and isinstance(declared, dict)
-            and _within(members(data)["requiredCapabilities"], declared)
+            and _within(_spelt_out(members(data)["requiredCapabilities"]), _spelt_out(declared))
         ):
             what = "error -32021 names capabilities that the client declared"
             expected = "in data.requiredCapabilities what is missing"
@@ -59,6 +59,12 @@ class Lacks(Watcher):
 def _names_some(data: Json) -> bool:
     required = data.get("requiredCapabilities") if isinstance(data, dict) else None
     return isinstance(required, dict) and bool(required) and all(isinstance(each, dict) for each in required.values())
+
+
+def _spelt_out(capabilities: Json) -> Json:
+    """An empty object for elicitation means forms (client/elicitation, Capabilities)."""
+    empty = isinstance(capabilities, dict) and capabilities.get("elicitation") == {}
+    return {**capabilities, "elicitation": {"form": {}}} if empty else capabilities
 
 
 def _within(required: Json, declared: Json) -> bool:

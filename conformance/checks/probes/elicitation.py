@@ -78,6 +78,7 @@ def actions(bench: Bench) -> Iterator[Observation]:
         yield seen
         if not survived(seen):
             continue
+        without: list[Call] = []
         for name, reply in UNHELPFUL.items():
             if name == "error" and stateless:
                 break  # there is no such answer
@@ -88,8 +89,13 @@ def actions(bench: Bench) -> Iterator[Observation]:
             yield replace(seen, values={**seen.values, "same-as-accepted": same}, frames=frames)
             if same or not survived(seen):
                 break
+            without.append(call)
         if succeeded(control) and complete(control):
-            yield from _invalid(client, asker)
+            for seen in _invalid(client, asker):
+                call = seen.call
+                # It may leave out what does not fit, and go on as with a user who gives nothing.
+                left_out = call is not None and any(_same_success(other, call) for other in without)
+                yield replace(seen, values={**seen.values, "left-out": left_out and not _same_success(control, call)})
 
 
 def _asks_once(asker: Asker) -> bool:

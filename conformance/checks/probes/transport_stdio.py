@@ -9,7 +9,7 @@ from conformance.checks.probes import Bench, Observation
 from conformance.model import Json
 from conformance.session.messages import Unavailable
 from conformance.session.session import Call, Session, encode
-from conformance.transports.stdio import stderr_unread
+from conformance.transports.stdio import stderr_unread, stderr_waiting
 
 PIECES = 6
 APART = 0.05
@@ -19,14 +19,16 @@ VOLLEYS = 5
 VOLLEY = 20
 """So many requests, for each of which a server may write lines, of which a pipe holds 64 KiB."""
 UNREAD = 3.0
-"""Seconds that an answer is waited for while stderr is not read."""
+"""Seconds that an answer is waited for while stderr is not read; a server that is slow answers some within them."""
+MUCH = 16384
+"""Bytes of stderr that wait where a server is held up by them: the least that a pipe holds anywhere."""
 EMPTY = "a message after an empty line"
 
 
 def chunks(bench: Bench) -> Iterator[Observation]:
     """Messages that share a write, or take several; lines that end otherwise: a case has no pieces of frames."""
     session = bench.session
-    alone = _request(session)
+    alone = _request(session, "mcp-conform 世 alone")
     if not all(call.answers for call in _written(session, [alone], [encode(alone) + b"\n"])):
         raise Unavailable("the same message is not answered either when it is written alone")
     first, second = _request(session), _request(session)
@@ -34,7 +36,7 @@ def chunks(bench: Bench) -> Iterator[Observation]:
     yield _observed("two messages in one write", calls)
     if not session.alive:
         return
-    third = _request(session)
+    third = _request(session, "mcp-conform 世 in two writes")  # what the answer gives back would be garbled, too
     data = encode(third) + b"\n"
     middle = data.index("世".encode()) + 1
     calls = _written(session, [third], [data[:middle], data[middle:]])
@@ -68,9 +70,12 @@ def unread_stderr(bench: Bench) -> Iterator[Observation]:
             _await(session, calls)
             if not (session.alive and all(call.answers for call in calls)):
                 break
-    waiting = [call for call in calls if not call.answers]
+        waiting = [call for call in calls if not call.answers]
+        if waiting:
+            _await(session, waiting[:1])
+        stuck = stderr_waiting(session.transport) >= MUCH and not any(call.answers for call in waiting)
     _await(session, waiting)
-    told = bool(waiting) and all(call.answers for call in waiting)
+    told = stuck and bool(waiting) and all(call.answers for call in waiting)
     proof = waiting[0].proof if waiting else ()
     came = f"nothing for {UNREAD:g} s, and the answer once stderr was read"
     yield Observation({"answered": not waiting, "answered-then": told}, frames=proof, actual=came)
@@ -80,12 +85,12 @@ def _await(session: Session, calls: list[Call]) -> None:
     session.listen(min(session.limits.answer, UNREAD), until=lambda: all(call.done for call in calls))
 
 
-def _request(session: Session) -> dict[str, Json]:
+def _request(session: Session, identity: Json = None) -> dict[str, Json]:
     """A harmless request with a character of several bytes in it."""
     method, params = session.era.sentinel(session)
     meta = {"com.example/mcp-conform": "hé世😀"}
     dressed = session.era.dress(session, {**(params or {}), "_meta": meta})
-    return {"jsonrpc": "2.0", "id": session.new_id(), "method": method, "params": dressed}
+    return {"jsonrpc": "2.0", "id": identity or session.new_id(), "method": method, "params": dressed}
 
 
 def _written(session: Session, messages: list[dict[str, Json]], pieces: list[bytes]) -> list[Call]:
