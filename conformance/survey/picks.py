@@ -36,6 +36,8 @@ UNKNOWN_META: Json = {"com.example/mcp-conform": {"a": 1}, "traceparent": TRACE}
 VERSION_META: Json = {"io.modelcontextprotocol/protocolVersion": STATELESS[0].date}
 CAPABILITIES_META: Json = {"io.modelcontextprotocol/clientCapabilities": {}}
 """What a request of the stateless era has to carry, for cases that leave some of it out."""
+CAPABILITIES_AS_TEXT: Json = {"io.modelcontextprotocol/clientCapabilities": "none"}
+UNKNOWN_VERSION_META: Json = {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
 OTHER_CLIENT_META: Json = {
     "io.modelcontextprotocol/clientInfo": {
         "name": "mcp-conform",
@@ -304,6 +306,9 @@ def _varied(requests: list[Json]) -> list[Json]:
         each["of-another-client"] = {**params, "_meta": OTHER_CLIENT_META}
         each["without-client-info"] = {**params, "_meta": {**VERSION_META, **CAPABILITIES_META}}
         each["without-client-capabilities"] = {**params, "_meta": VERSION_META}
+        each["without-protocol-version"] = {**params, "_meta": CAPABILITIES_META}
+        each["with-client-capabilities-as-text"] = {**params, "_meta": CAPABILITIES_AS_TEXT}
+        each["in-unknown-version"] = {**params, "_meta": UNKNOWN_VERSION_META}
     return requests
 
 

@@ -92,10 +92,14 @@ def actions(bench: Bench) -> Iterator[Observation]:
             without.append(call)
         if succeeded(control) and complete(control):
             for seen in _invalid(client, asker):
-                call = seen.call
                 # It may leave out what does not fit, and go on as with a user who gives nothing.
-                left_out = call is not None and any(_same_success(other, call) for other in without)
-                yield replace(seen, values={**seen.values, "left-out": left_out and not _same_success(control, call)})
+                given = seen.call
+                left_out = (
+                    given is not None
+                    and any(_same_success(other, given) for other in without)
+                    and not _same_success(control, given)
+                )
+                yield replace(seen, values={**seen.values, "left-out": left_out})
 
 
 def _asks_once(asker: Asker) -> bool:

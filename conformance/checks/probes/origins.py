@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.transport_http import told
 from conformance.model import Frame, Json
 from conformance.session.exchanges import STREAM, exchange, head_of, is_stream
-from conformance.session.messages import Call
+from conformance.session.messages import Call, Unavailable
 from conformance.session.session import Session
+from conformance.survey.picks import PICKS
 from conformance.target.urls import is_loopback
 from conformance.transports import SESSION
 
@@ -18,6 +20,8 @@ TRICKS = {
     "as-subdomain": "http://localhost.mcp-conform.invalid",
     "as-address": "http://127.0.0.1.mcp-conform.invalid",
     "within": "http://mcp-conform-localhost.invalid",
+    "at-the-end": "http://mcp-conform-localhost",
+    "in-secret": "https://mcp-conform.invalid",
     "null": "null",
 }
 """Origins that are as foreign, and that a careless comparison takes for those of this machine."""
@@ -41,6 +45,7 @@ def origins(bench: Bench) -> Iterator[Observation]:
     for name, origin in TRICKS.items():
         call = _ask(session, {"Origin": origin})
         yield _observed({**facts, "origin": origin, "way": name, "refused": _refused(call)}, call)
+    yield from _methods(bench, facts)
     if session.revision.era == "handshake":
         yield from _stream(session, facts)
         yield from _ending(bench, facts)
@@ -61,6 +66,14 @@ def origins_apart(bench: Bench) -> Iterator[Observation]:
     yield _observed({**facts, "way": "POST", "refused": _refused(call), "stream-refused": stream_refused}, call)
     for name, origin in TRICKS.items() if stream_refused and local else ():
         yield from _stream(session, {**facts, "origin": origin}, name)
+
+
+def _methods(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:
+    """Whether other methods are served for a page elsewhere: some servers check the origin in some of their routes."""
+    with suppress(Unavailable):
+        for asked in PICKS["any-request"](bench.survey):
+            call = _ask(bench.session, {"Origin": FOREIGN}, asked["method"], asked["params"])
+            yield _observed({**facts, "way": "method", "method": call.method, "refused": _refused(call)}, call)
 
 
 def _stream(session: Session, facts: Mapping[str, Json], way: str = "GET") -> Iterator[Observation]:
@@ -92,9 +105,9 @@ def _ending(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:
     )
 
 
-def _ask(session: Session, headers: Mapping[str, str]) -> Call:
-    method, params = session.sentinel()
-    call = session.send(method, params, illegal=True, headers=headers)
+def _ask(session: Session, headers: Mapping[str, str], method: str = "", params: Json = None) -> Call:
+    """A request with further headers: the sentinel, if no method is given."""
+    call = session.send(*((method, params) if method else session.sentinel()), illegal=True, headers=headers)
     session.wait(call)
     if call.head is None:  # where answers come on a stream of their own, one may overtake the head of its POST
         head_of(session, call.sent, session.limits.answer)

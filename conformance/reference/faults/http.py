@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from conformance.reference.fault import drop, modern_only, on_error, several
-from conformance.reference.http_fault import handling, listening_everywhere, other_status, over_http, status
+from conformance.reference.http_fault import handling, listening_everywhere, over_http, status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,23 +22,6 @@ STAYS = 30.0
 
 def _nothing(handler: Any, proceed: Any, *arguments: Any) -> None:
     """Check nothing."""
-
-
-def _checked(served: Callable[[str], bool]) -> Callable[[Any, Any], None]:
-    """Serve some origins beside the right ones."""
-
-    def check(handler: Any, proceed: Any) -> None:
-        if not served(handler.headers.get("Origin", "")):
-            proceed()
-
-    return check
-
-
-def _host_checked(handler: Any, proceed: Any) -> None:
-    from conformance.reference.http import LOOPBACK, Refusal
-
-    if handler.headers.get("Host", "localhost").rpartition(":")[0] not in LOOPBACK:
-        raise Refusal(403, "Requests for this host are refused")
 
 
 def _body_on_202(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
@@ -170,55 +153,6 @@ def _event_ids_repeated(server: Server) -> None:
 
 
 _ROWS: tuple[Row, ...] = (
-    (
-        "foreign-origin-served",
-        "transport-http/origin-validated transport-http/origin-refused-403",
-        "requests from any origin are served",
-        handling(check_origin=_nothing),
-        {},
-    ),
-    (
-        "foreign-origin-400",
-        "transport-http/origin-refused-403",
-        "a foreign origin is refused with 400",
-        other_status("check_origin", 403, 400),
-        {"since": "2025-11-25"},
-    ),
-    (
-        "foreign-origin-refused-by-prefix",
-        "transport-http/origin-validated",
-        "any origin that begins like one of this machine is served",
-        handling(check_origin=_checked(lambda origin: origin.startswith(("http://localhost", "http://127.0.0.1")))),
-        {},
-    ),
-    (
-        "foreign-origin-refused-by-part",
-        "transport-http/origin-validated",
-        "any origin in which localhost stands is served",
-        handling(check_origin=_checked(lambda origin: "localhost" in origin)),
-        {},
-    ),
-    (
-        "origin-null-served",
-        "transport-http/origin-validated",
-        "the origin null is served",
-        handling(check_origin=_checked(lambda origin: origin == "null")),
-        {},
-    ),
-    (
-        "origin-of-get-unchecked",
-        "transport-http/origin-validated",
-        "the origin of a GET is not looked at",
-        handling(check_origin=lambda handler, proceed: handler.command == "GET" or proceed()),
-        {"until": "2025-11-25"},
-    ),
-    (
-        "host-checked-instead-of-origin",
-        "transport-http/origin-validated transport-http/origin-refused-403",
-        "the host that a request is for is looked at, its origin is not",
-        handling(check_origin=_host_checked),
-        {},
-    ),
     (
         "listens-everywhere",
         "transport-http/binds-loopback-only",

@@ -8,11 +8,15 @@ from conformance.reference.wire import CLIENT, INVALID_PARAMS, VERSION, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from conformance.reference.call import Call
     from conformance.reference.fault import Apply, Proceed
     from conformance.reference.wire import Message
 
 TOLERATED = "meta/unknown-keys-tolerated"
+NEW = "2026-07-28"
 
 
 def _strict(*methods: str) -> Apply:
@@ -43,6 +47,17 @@ def _capabilities_assumed(*methods: str) -> Apply:
     def check(call: Call) -> None:
         if call.method in methods and VERSION in call.meta:
             call.meta.setdefault(CLIENT, {})
+        correct.check_meta(call)
+
+    return setting("check_meta", check)
+
+
+def _put_right(key: str, right: Any, wrong: Callable[[Any], bool], *methods: str) -> Apply:
+    """Take a member of _meta that is wrong for the right one, in requests of some methods."""
+
+    def check(call: Call) -> None:
+        if call.method in methods and wrong(call.meta.get(key)):
+            call.meta[key] = right
         correct.check_meta(call)
 
     return setting("check_meta", check)
@@ -83,6 +98,27 @@ FAULTS = (
         "subscriptions/listen is served without clientCapabilities in its _meta",
         _capabilities_assumed("subscriptions/listen"),
         since="2026-07-28",
+    ),
+    Fault(
+        "version-not-needed-by-reads",
+        "meta/missing-protocol-version-refused",
+        "resources/read and completion/complete are served without a protocol version in their _meta",
+        _put_right(VERSION, NEW, lambda given: given is None, "resources/read", "completion/complete"),
+        since=NEW,
+    ),
+    Fault(
+        "any-version-served-by-reads",
+        "versioning/unsupported-version-refused",
+        "resources/read and prompts/get are served in any version",
+        _put_right(VERSION, NEW, lambda given: given is not None, "resources/read", "prompts/get"),
+        since=NEW,
+    ),
+    Fault(
+        "client-capabilities-of-calls-may-be-text",
+        "meta/malformed-field-refused",
+        "tools/call is served with clientCapabilities that are text",
+        _put_right(CLIENT, {}, lambda given: isinstance(given, str), "tools/call"),
+        since=NEW,
     ),
     Fault("meta-keys-refused-by-calls", TOLERATED, "tools/call refuses unknown keys in _meta", _strict("tools/call")),
     Fault(
