@@ -174,7 +174,8 @@ class Session:
         places = completions(self.items("prompts"), self.items("resourceTemplates"))
         no_place = {"ref": {"type": "ref/prompt", "name": "second-none"}, "argument": {"name": "x", "value": ""}}
         uris = [item["uri"] for item in self.items("resources")]
-        unknown = {"uri": "mcp-conform://no-such-resource/second", "long-uri": "mcp-conform://" + "x" * 4096}
+        nowhere = "mcp-conform://no-such-resource/second"
+        unknown = {"uri": nowhere, "other-uri": f"{nowhere}/other", "long-uri": "mcp-conform://" + "x" * 4096}
         known = {
             "declared-list": [self._list(member) for member in self.lists],
             "paged-list": [self._list(member) for member in self.lists if self.lists[member]["pages"] > 1],

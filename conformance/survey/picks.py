@@ -37,6 +37,7 @@ VERSION_META: Json = {"io.modelcontextprotocol/protocolVersion": STATELESS[0].da
 CAPABILITIES_META: Json = {"io.modelcontextprotocol/clientCapabilities": {}}
 """What a request of the stateless era has to carry, for cases that leave some of it out."""
 CAPABILITIES_AS_TEXT: Json = {"io.modelcontextprotocol/clientCapabilities": "none"}
+UNKNOWN_LEVEL_META: Json = {"io.modelcontextprotocol/logLevel": "loud"}
 UNKNOWN_VERSION_META: Json = {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
 OTHER_CLIENT_META: Json = {
     "io.modelcontextprotocol/clientInfo": {
@@ -109,20 +110,40 @@ def _strict_tools(survey: Survey) -> list[Json]:
     return _some(found, "no tool that may be called has a required argument; allow one with --call-tool")
 
 
+def _calls_lacking_one(survey: Survey) -> list[Json]:
+    """Of each tool one call for each required argument without a default, if there are several."""
+    found: list[Json] = []
+    for tool in _may_be_called(survey):
+        required = [name for name in _required(tool) if not _have_defaults(tool, [name])]
+        with suppress(Unavailable):
+            given = survey.arguments_for(tool)
+            call = {"name": tool.get("name"), "arguments": given}
+            found += [
+                {"call": call, "lacking": name, "arguments": {key: given[key] for key in given if key != name}}
+                for name in required
+                if len(_required(tool)) > 1 and name in given
+            ]
+    return _some(found, "no tool that may be called has several required arguments; allow one with --call-tool")
+
+
 def _tools_with_required(survey: Survey) -> list[Json]:
     found = [
-        {"name": tool.get("name"), "required": _required(tool), "all-have-defaults": _have_defaults(tool)}
+        {
+            "name": tool.get("name"),
+            "required": _required(tool),
+            "all-have-defaults": _have_defaults(tool, _required(tool)),
+        }
         for tool in _may_be_called(survey)
         if _required(tool)
     ]
     return _some(found, "no tool that may be called has a required argument; allow one with --call-tool")
 
 
-def _have_defaults(tool: Json) -> bool:
-    """Whether each required argument has a default, so that the server may fill it in and only the schema is odd."""
+def _have_defaults(tool: Json, names: Sequence[str]) -> bool:
+    """Whether each of the arguments has a default, so that the server may fill it in and only the schema is odd."""
     properties = tool["inputSchema"].get("properties")
     properties = members(properties)
-    described = [properties.get(name) for name in _required(tool)]
+    described = [properties.get(name) for name in names]
     return all(isinstance(each, dict) and "default" in each for each in described)
 
 
@@ -171,7 +192,9 @@ def _unknown_resources(survey: Survey) -> list[Json]:
     if template := catch_all(survey):
         raise Unavailable(f"the template {template!r} may match any URI")
     alike = {"alike": survey.readable[0] + "-7f3a"} if survey.readable and not survey.templates else {}
-    return [{"uri": NO_SUCH_URI, "long-uri": "mcp-conform://" + "x" * 4096, **alike}]
+    return [
+        {"uri": NO_SUCH_URI, "other-uri": NO_SUCH_URI + "-other", "long-uri": "mcp-conform://" + "x" * 4096, **alike}
+    ]
 
 
 def _any_uris(survey: Survey) -> list[Json]:
@@ -308,6 +331,7 @@ def _varied(requests: list[Json]) -> list[Json]:
         each["without-client-capabilities"] = {**params, "_meta": VERSION_META}
         each["without-protocol-version"] = {**params, "_meta": CAPABILITIES_META}
         each["with-client-capabilities-as-text"] = {**params, "_meta": CAPABILITIES_AS_TEXT}
+        each["with-unknown-log-level"] = {**params, "_meta": UNKNOWN_LEVEL_META}
         each["in-unknown-version"] = {**params, "_meta": UNKNOWN_VERSION_META}
     return requests
 
@@ -339,6 +363,7 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "tool-call-without-arguments": _bare_tools,
     "tool-call-and-swapped-name": _swapped_tools,
     "tool-call-lacking-a-required-argument": _strict_tools,
+    "tool-call-lacking-one-required-argument": _calls_lacking_one,
     "task-call": _task_calls,
     "task-only-call": _task_only_calls,
     "never-task-call": _never_task_calls,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 
 from conformance.checks.invariants.structured import Undecidable, misfit_of
 from conformance.checks.probes import Bench, Observation
@@ -12,7 +14,8 @@ from conformance.checks.probes.lists import compare
 from conformance.checks.probes.outcome import complete, succeeded
 from conformance.checks.probes.structured import outdated, text_beside
 from conformance.model import Json
-from conformance.session.session import Call
+from conformance.session.session import Call, Session
+from conformance.survey.picks import PICKS
 from conformance.survey.survey import Unavailable
 
 INDEPENDENT = ("tools", "resources", "prompts")
@@ -78,6 +81,22 @@ def independence(bench: Bench) -> Iterator[Observation]:
     """
     shared = not bench.session.transport.process_per_session
     connections = [bench.connect(open=False, shared=shared) for _ in range(2)]
-    for kind in INDEPENDENT:
-        if bench.survey.declares(kind):
-            yield compare(kind, connections)
+    kinds = [kind for kind in INDEPENDENT if bench.survey.declares(kind)]
+    same = []
+    for kind in kinds:
+        seen = compare(kind, connections)
+        yield seen
+        same += [kind] if seen.values.get("seen") == "the same" else []
+    if shared:  # where each has a process of its own, a tool may change what its process lists
+        _use(bench, connections[0])
+        for kind in same:
+            seen = compare(kind, connections)
+            yield replace(seen, values={**seen.values, "after-calls": True})
+
+
+def _use(bench: Bench, connection: Session) -> None:
+    """Ask on one connection for something of each kind, each time with success as far as is known."""
+    with suppress(Unavailable):
+        for asked in PICKS["good-request"](bench.survey):
+            if asked["method"] in ("tools/call", "prompts/get", "resources/read"):
+                connection.request(asked["method"], asked["params"])

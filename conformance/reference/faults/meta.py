@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 TOLERATED = "meta/unknown-keys-tolerated"
 NEW = "2026-07-28"
+LEVEL = "io.modelcontextprotocol/logLevel"
 
 
 def _strict(*methods: str) -> Apply:
@@ -118,6 +119,13 @@ FAULTS = (
         "meta/malformed-field-refused",
         "tools/call is served with clientCapabilities that are text",
         _put_right(CLIENT, {}, lambda given: isinstance(given, str), "tools/call"),
+        since=NEW,
+    ),
+    Fault(
+        "unknown-log-level-served-by-reads",
+        "logging/invalid-log-level-key-refused",
+        "resources/read and prompts/get are served with a log level that does not exist",
+        _put_right(LEVEL, "info", lambda given: given == "loud", "resources/read", "prompts/get"),
         since=NEW,
     ),
     Fault("meta-keys-refused-by-calls", TOLERATED, "tools/call refuses unknown keys in _meta", _strict("tools/call")),

@@ -1,0 +1,178 @@
+"""Faults that show in few of the requests that they could show in: the second one, the empty one, one lacking half."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+from conformance.reference.call import Call
+from conformance.reference.fault import Fault, around, instead, on_result, sending
+from conformance.reference.http_fault import handling
+from conformance.reference.methods import METHODS
+from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from conformance.reference.call import Peer
+    from conformance.reference.fault import Apply, Proceed
+
+NEW = "2026-07-28"
+UNKNOWN = "jsonrpc/unknown-method-refused jsonrpc/unknown-method-code transport-http/method-not-found-404"
+TOGETHER = 0.05
+"""Seconds in which requests count as coming at the same time."""
+
+
+def _cached_as_empty() -> Apply:
+    """Remember of a resource that does not exist that it holds nothing."""
+    held: dict[str, Message] = {}
+
+    def read(call: Call, proceed: Proceed) -> Message | None:
+        uri = str(call.params.get("uri"))
+        if uri in held:
+            return held[uri]
+        try:
+            return proceed(call)
+        except RpcError:
+            held[uri] = {"contents": []} | ({"ttlMs": 0, "cacheScope": "private"} if call.revision == NEW else {})
+            raise
+
+    return instead("resources/read", read)
+
+
+def _errors_of_the_last() -> Apply:
+    """Give the errors of reads that come together the id of the last one."""
+    due: list[Message] = []
+
+    def send(call: Call) -> None:
+        together, due[:] = due[:], []
+        for message in together:
+            call.channel.send({**message, "id": together[-1]["id"]})
+
+    def mixed(message: Message, call: Call | None) -> Any:
+        if call is None or call.method != "resources/read" or "error" not in message:
+            return None
+        due.append(message)
+        if len(due) == 1:
+            threading.Timer(TOGETHER, send, (call,)).start()
+        return []
+
+    return sending(mixed)
+
+
+def _succeeding(areas: tuple[str, ...]) -> Apply:
+    """Answer unknown methods of some areas by an empty result."""
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        return {} if call.method not in METHODS and call.method.startswith(areas) else proceed(call)
+
+    return around(serve)
+
+
+def _null(result: Message, call: Call) -> None:
+    if not result["completion"]["values"]:
+        result["completion"]["values"] = None
+
+
+def _empty_is_none(call: Call, proceed: Proceed) -> Message | None:
+    if not call.params.get("task"):
+        call.params.pop("task", None)
+    return proceed(call)
+
+
+def _first_only(call: Call, proceed: Proceed) -> Message | None:
+    """Look whether the first required argument is there, and take 0 for the others."""
+    arguments = call.params.get("arguments")
+    if call.params.get("name") == "add" and isinstance(arguments, dict) and "a" in arguments:
+        arguments.setdefault("b", 0)
+    return proceed(call)
+
+
+def _listed(peer: Peer, method: str, channel: Any) -> None:
+    if method in METHODS and not method.startswith("notifications/"):
+        channel.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "An id is missing"}})
+
+
+def _constructor(call: Call, proceed: Proceed) -> Message | None:
+    if call.id == "constructor":
+        raise RpcError(INVALID_REQUEST, "The id is in use")
+    return proceed(call)
+
+
+def _remembering(handler: Any, proceed: Any) -> Any:
+    body = proceed()
+    handler.has_called = getattr(handler, "has_called", False) or b'"tools/call"' in body
+    return body
+
+
+def _fewer_once_called(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    if getattr(handler, "has_called", False) and b'"tools":[' in body:
+        message = json.loads(body)
+        message["result"]["tools"].pop()
+        body = json.dumps(message).encode()
+    proceed(status, body, headers)
+
+
+FAULTS = (
+    Fault(
+        "second-unknown-read-empty",
+        "resources/not-found-32002 resources/not-found-32602 resources/not-found-never-empty-contents",
+        "a resource that does not exist is refused once, and holds nothing from then on",
+        _cached_as_empty(),
+    ),
+    Fault(
+        "errors-of-reads-together-mixed",
+        "jsonrpc/response-id-echoed jsonrpc/every-request-answered-once",
+        "the errors of reads that come together all have the id of the last one",
+        _errors_of_the_last(),
+        transports="stdio",
+    ),
+    Fault(
+        "unknown-methods-of-areas-succeed",
+        UNKNOWN,
+        "unknown methods that begin with tools/ or prompts/ are answered by an empty result",
+        _succeeding(("tools/", "prompts/")),
+    ),
+    Fault(
+        "no-match-null",
+        "completion/result-shape",
+        "values is null where nothing matches",
+        on_result(("completion/complete",), _null),
+        since="2025-03-26",
+    ),
+    Fault(
+        "empty-task-ignored",
+        "tasks/create-result-returned",
+        "a call as a task that says nothing of its ttl is a plain call",
+        instead("tools/call", _empty_is_none),
+        only="2025-11-25",
+    ),
+    Fault(
+        "second-argument-not-needed",
+        "tools/inputs-validated",
+        "the tool add does without its second argument, which is required",
+        instead("tools/call", _first_only),
+    ),
+    Fault(
+        "requests-without-id-answered",
+        "jsonrpc/notification-never-answered",
+        "what has the method of a request and no id is answered by an error",
+        lambda server: server.notified.append(_listed),
+        transports="stdio",
+    ),
+    Fault(
+        "id-constructor-refused",
+        "jsonrpc/response-id-echoed",
+        "the id constructor is refused",
+        around(_constructor),
+    ),
+    Fault(
+        "tools-fewer-once-called-on-connection",
+        "tools/list-independent-of-connection",
+        "a connection on which a tool was called sees fewer tools",
+        handling(read_body=_remembering, answer=_fewer_once_called),
+        since=NEW,
+        transports="http",
+    ),
+)
