@@ -146,7 +146,8 @@ def test_arguments_of_each_type_and_depth_come_first() -> None:
 def test_named_requests_come_by_turns_and_never_call_a_tool_that_may_not_be_called() -> None:
     prompts = ({"name": "p"}, {"name": "q"})
     resources = ({"uri": "a:1"},)
-    found = named_requests(surveyed(of(), prompts=prompts, resources=resources))
-    assert [each["name"] for each in found] == ["p", "a:1", "t", "q"]
+    templates = ({"uriTemplate": "a:{number}"}, {"uriTemplate": "a:{+path}"}, {"uriTemplate": "b:{x}/{y}"})
+    found = named_requests(surveyed(of(), prompts=prompts, resources=resources, templates=templates))
+    assert [each["name"] for each in found] == ["p", "a:1", "t", "b:1/1", "q"]
     tools = ({"name": "t", "inputSchema": of()},)
     assert named_requests(Survey({}, CallPolicy("safe"), tools)) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import zip_longest
@@ -15,6 +16,7 @@ from conformance.validation.header_annotations import annotated, as_text, value_
 
 MAX_EACH = 8
 """How many requests of each method, and how many annotated arguments, are looked at."""
+VARIABLE = re.compile(r"\{\w+\}")
 UNLIKE = "-mcp-conform"
 E_ACUTE = "\u00e9"
 """No character of a header value here, though RFC 9110 lets those who receive it keep it, as one byte."""
@@ -23,13 +25,14 @@ DELETE = "\x7f"
 
 
 def named_requests(survey: Survey) -> list[Json]:
-    """Good requests that Mcp-Name repeats the name or URI of, by turns of prompts, resources, tools.
+    """Good requests that Mcp-Name repeats the name or URI of, by turns of prompts, resources, tools, templates.
 
     Each is an object with `method` and `params`, the `name` that is repeated, the header's `usual` value and the same
     `encoded`, and beside it what that cannot be: `other`, `other-encoded`, `shorter` and `longer` by a character,
-    `invalid`, and `swapped`, unless that is a URI or has no letters.
+    `invalid`, and `swapped`, unless that is a URI or has no letters. Whether there is something behind a URI of a
+    template nobody knows.
     """
-    kinds = (list(_prompts(survey)), list(_resources(survey)), list(_tools(survey)))
+    kinds = (list(_prompts(survey)), list(_resources(survey)), list(_tools(survey)), list(_templates(survey)))
     return [each for turn in zip_longest(*(kind[:MAX_EACH] for kind in kinds)) for each in turn if each is not None]
 
 
@@ -41,6 +44,13 @@ def _prompts(survey: Survey) -> Iterator[Json]:
 def _resources(survey: Survey) -> Iterator[Json]:
     for uri in survey.readable:
         yield _named("resources/read", "uri", {"uri": uri})
+
+
+def _templates(survey: Survey) -> Iterator[Json]:
+    for template in survey.templates:
+        uri = VARIABLE.sub("1", str(template.get("uriTemplate")))
+        if "{" not in uri and uri not in survey.readable:
+            yield _named("resources/read", "uri", {"uri": uri})
 
 
 def _tools(survey: Survey) -> Iterator[Json]:

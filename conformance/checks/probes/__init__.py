@@ -156,6 +156,7 @@ TABLE = {
     "transport-http.old-headers": "transport_http.old_headers",
     "transport-http.origins": "origins.origins",
     "transport-http.responses": "response_batches.responses",
+    "transport-http.at-once": "clients_at_once.at_once",
     "transport-http.resumption": "broken_streams.resumption",
     "transport-http.session-ids": "session_ids.session_ids",
     "transport-http.sessions": "transport_http.sessions",

@@ -12,6 +12,7 @@ from conformance.checks.probes.calls import call_quickly, callable_tools, soon
 from conformance.checks.probes.outcome import succeeded
 from conformance.model import Frame, Json, members
 from conformance.session.eras.stateless import META
+from conformance.session.messages import How
 from conformance.session.session import Call, Session
 from conformance.survey.completions import completions
 from conformance.survey.survey import Unavailable, required_of
@@ -126,11 +127,13 @@ def _by_turns(bench: Bench, tools: list[tuple[Json, str]], giver: Client, hearer
 
 
 def _at_once(bench: Bench, tool: Json, name: str, clients: tuple[Client, Client]) -> None:
-    for _ in range(TRIES):
+    for number in range(TRIES):
         calls = []
+        # Each client has ids of its own, which may be the same.
+        how = How(id=f"mcp-conform-{clients[0].session.position}") if number % 2 else How()
         for client in clients:
             text = client.text()
-            call = client.session.send("tools/call", {**_with(tool, name, text), **client.meta})
+            call = client.session.send("tools/call", {**_with(tool, name, text), **client.meta}, **how)
             client.own[call.sent.number] = text
             calls.append(call)
         for client, call in zip(clients, calls, strict=True):

@@ -17,7 +17,9 @@ PROGRESS = "notifications/progress"
 REASON = "mcp-conform no longer needs it"
 
 NUMBERS, TEXTS, SESSIONS = "another one", "another one with a text as its id", "one of another session with the same id"
-"""What is not cancelled, beside what is."""
+ALIKE = "another one whose id is a text with the same digits"
+NEXT = "the next one"
+"""What is not cancelled, beside what is, or after it."""
 NUMBER, TEXT, BARE = "a number", "a string", "a number, and no reason is given"
 """What a cancellation is like: the id of the request, and whether it has what is optional."""
 QUICK = 1.0
@@ -55,12 +57,42 @@ def _others(bench: Bench, slow: SeenCall) -> Iterator[Observation]:
     """Of two calls at once one is cancelled: whether the other one is answered, as both are if none is cancelled."""
     session = bench.session
     apart = session.revision.era == "handshake" and SESSION in session.http_headers
-    for kind in (NUMBERS, TEXTS, *([SESSIONS] if apart else [])):
+    alike = slow.seconds <= QUICK
+    for kind in (NUMBERS, TEXTS, *[ALIKE] * alike, *[SESSIONS] * apart):
         _, other, proof = _pair(bench, slow, kind, cancelled=True)
         lost = not other.answers and all(_both_answered(bench, slow, kind) for _ in range(CONTROLS))
         yield Observation({"tool": slow.params["name"], "another-lost": lost, "another": kind}, other, proof)
         if lost:
             return
+    yield _next(bench, slow)
+
+
+def _next(bench: Bench, slow: SeenCall) -> Observation:
+    """The call that follows one that is cancelled, and only that one: a server may lose it and serve those after it."""
+    session, lost = bench.session, 0
+    briefly = 4 * slow.seconds + session.limits.quiet
+    for patience in (session.limits.answer, *[0.0] * (CONTROLS - 1)):
+        _called(session, slow, briefly)  # if one was lost because of a cancellation before, it is this one
+        doomed = session.send("tools/call", slow.params)
+        doomed.excused = True
+        let_begin(session, doomed, slow.seconds)
+        cancelled = session.notify(CANCELLED, {"requestId": doomed.id, "reason": REASON})
+        session.give_up(doomed)
+        following = _called(session, slow, max(patience, briefly))
+        if following.answers or following.turned_down:
+            break
+        lost += 1
+    facts: dict[str, Json] = {"tool": slow.params["name"], "another-lost": lost == CONTROLS, "another": NEXT}
+    return Observation(facts, following, (doomed.sent, cancelled, following.sent))
+
+
+def _called(session: Session, slow: SeenCall, patience: float) -> Call:
+    """A call that may stay unanswered, which is waited for that many seconds."""
+    call = session.send("tools/call", slow.params)
+    call.excused = True
+    session.wait(call, timeout=patience)
+    session.give_up(call)
+    return call
 
 
 def _both_answered(bench: Bench, slow: SeenCall, kind: str) -> bool:
@@ -80,7 +112,7 @@ def _pair(bench: Bench, slow: SeenCall, kind: str, cancelled: bool) -> tuple[Cal
     first = session.send("tools/call", slow.params, **doomed)
     second = beside.send("tools/call", slow.params, **other)
     first.excused = second.excused = True
-    _let_begin(bench, first, slow.seconds)
+    let_begin(session, first, slow.seconds)
     proof: tuple[Frame, ...] = (first.sent, second.sent)
     if cancelled:
         proof = (*proof, session.notify(CANCELLED, {"requestId": first.id, "reason": REASON}))
@@ -114,6 +146,9 @@ def _ids(session: Session, kind: str) -> tuple[How, How]:
     """The ids of two calls; those of two sessions are the same."""
     if kind == NUMBERS:
         return How(), How()
+    if kind == ALIKE:
+        number = session.new_id()
+        return How(id=number), How(id=str(number))
     names = ("same", "same") if kind == SESSIONS else ("one", "two")
     one, two = (f"mcp-conform-{name}-{session.position}" for name in names)
     return How(id=one), How(id=two)
@@ -130,7 +165,7 @@ def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator
         how = How(id=f"mcp-conform-{token}") if facts["id"] == TEXT else How()
         call = bench.session.send("tools/call", {**slow.params, "_meta": {"progressToken": token}}, **how)
         call.excused = True
-        _let_begin(bench, call, seconds)
+        let_begin(bench.session, call, seconds)
         began = time.monotonic()
         cancelled = bench.session.notify(CANCELLED, {"requestId": call.id, **why})
         # On a busy machine the cancellation arrives late, and from a server far away what it says before that: it is
@@ -156,10 +191,10 @@ def _cancelled(bench: Bench, slow: SeenCall, facts: dict[str, Json]) -> Iterator
         yield Observation({**facts, "works-on": True}, call, (call.sent, frame), late)
 
 
-def _let_begin(bench: Bench, call: Call, seconds: float) -> None:
+def let_begin(session: Session, call: Call, seconds: float) -> None:
     """Wait until the server has got a call that takes `seconds`, where a cancellation may overtake it."""
-    if not bench.session.transport.single_stream:
-        bench.session.listen(seconds / 4, until=partial(_has_begun, call))
+    if not session.transport.single_stream:
+        session.listen(seconds / 4, until=partial(_has_begun, call))
 
 
 def _has_begun(call: Call) -> bool:

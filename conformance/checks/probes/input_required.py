@@ -112,12 +112,12 @@ def has_state(call: Call) -> bool:
     return isinstance(call.result.get("requestState"), str)
 
 
-def _retry(session: Session, first: Call, responses: Json, *, state: Json = None) -> Call:
-    """`first` again, as no client should: with other `responses`, or another `state`, None for that of the server."""
+def _retry(session: Session, first: Call, responses: Json, *, state: Json = None, **headers: str) -> Call:
+    """`first` again, as no client should: with other `responses`, `headers`, or `state`, None for the server's own."""
     params = retried(first, responses)
     if state is not None:
         params["requestState"] = state
-    return session.request("tools/call", params, illegal=True)
+    return session.request("tools/call", params, illegal=True, headers=headers)
 
 
 def _is_done(call: Call) -> bool:
@@ -156,6 +156,15 @@ def tampered(bench: Bench) -> Iterator[Observation]:
         if has_state(first):
             yield from _states(session, first, answers, asking)
         yield from _responses(session, first, answers)
+        yield from _headers(session, first, answers)
+
+
+def _headers(session: Session, first: Call, answers: Json) -> Iterator[Observation]:
+    """What comes of answers whose headers do not repeat the body."""
+    for header, other in (("Mcp-Name", "mcp-conform-no-such-tool"), ("Mcp-Method", "tools/list")):
+        if session.transport.has_headers:
+            call = _retry(session, first, answers, **{header: other})
+            yield Observation({"about": header, "tool": first.params["name"], "accepted": _is_done(call)}, call)
 
 
 def _states(session: Session, first: Call, answers: Json, asking: list[Call]) -> Iterator[Observation]:

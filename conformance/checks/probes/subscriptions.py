@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Unpack
 
 from conformance.checks.invariants.subscriptions import ACKNOWLEDGED, LISTEN, MEMBER, OF_REQUESTS, UPDATED
 from conformance.checks.probes import Bench, Observation
@@ -13,7 +14,7 @@ from conformance.checks.probes.lists import Watch, forget_restless, look
 from conformance.checks.probes.observed import slow_call
 from conformance.model import Frame, Json, members
 from conformance.session.exchanges import media_type
-from conformance.session.messages import id_key
+from conformance.session.messages import How, id_key
 from conformance.session.notifications import SUBSCRIPTION, notified
 from conformance.session.session import Call, Session
 from conformance.survey.picks import picks
@@ -61,9 +62,9 @@ def _told(session: Session, since: int) -> Iterator[Frame]:
             yield frame
 
 
-def listen(session: Session, wanted: dict[str, Json]) -> Subscription | None:
+def listen(session: Session, wanted: dict[str, Json], **how: Unpack[How]) -> Subscription | None:
     """Subscribe, and wait for the acknowledgment; None if there was none."""
-    call = session.send(LISTEN, {"notifications": wanted})
+    call = session.send(LISTEN, {"notifications": wanted}, **how)
     found = _acknowledged(session, call)
     if found is None:
         return None
@@ -82,12 +83,15 @@ def _acknowledged(session: Session, call: Call, patience: float | None = None) -
 def changes(bench: Bench) -> Iterator[Observation]:
     """Each tool that may be called, while one subscription hears of each kind of change that the server announces.
 
-    It compares lists and resources before and after, and finds the tool that can change one of them again.
+    Over HTTP, another client has a subscription with the same id meanwhile. It compares lists and resources before and
+    after, and finds the tool that can change one of them again.
     """
     session = bench.session
     subscriptions = [found for wanted in _filters(bench) if (found := listen(session, wanted)) is not None]
     if not subscriptions:
         raise Unavailable("no subscription is acknowledged")
+    if session.transport.has_headers:  # the id is that of another client, who has nothing to do with this one
+        listen(bench.connect(shared=True), subscriptions[0].wanted, id=subscriptions[0].call.id)
     uris = [uri for each in subscriptions for uri in each.granted_uris]
     before = look(bench, uris)
     start = session.position

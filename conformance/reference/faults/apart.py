@@ -90,6 +90,22 @@ def _in_a_global(server: Server) -> None:
     server.tools["echo"].waits = True
 
 
+def _by_the_id(server: Server) -> None:
+    """Have the tool echo give what the last of the calls under way with its id, if that is text, was given."""
+    given_last: dict[str, str] = {}
+    echo = server.tools["echo"].run
+
+    def run(call: Call, given: dict[str, Any]) -> Message:
+        if not isinstance(call.id, str):
+            return echo(call, given)
+        given_last[call.id] = given["text"]
+        call.pause(TOGETHER)
+        return answer(given_last[call.id])
+
+    server.tools["echo"].run = run
+    server.tools["echo"].waits = True
+
+
 FAULTS = (
     Fault(
         "error-tells-last-call",
@@ -131,6 +147,13 @@ FAULTS = (
         APART,
         "a tool keeps its argument in the server, so that two calls at the same time get the same answer",
         _in_a_global,
+        transports=AT_URLS,
+    ),
+    Fault(
+        "arguments-by-the-id",
+        APART,
+        "a tool keeps its argument under the id of the call, so that two clients with the same id get one answer",
+        _by_the_id,
         transports=AT_URLS,
     ),
 )

@@ -9,6 +9,7 @@ from conformance.reference.fault import (
     Fault,
     around,
     die,
+    instead,
     on_notification,
     on_result,
     sending,
@@ -67,6 +68,30 @@ def _end_same(call: Call) -> None:
 def _end_all(call: Call) -> None:
     for each in list(call.peer.running.values()):
         each.cancelled.set()
+
+
+def _end_alike(call: Call) -> None:
+    """End what has an id that looks the same: a number, or a text with its digits."""
+    for identity, each in list(call.peer.running.items()):
+        if str(identity) == str(call.id):
+            each.cancelled.set()
+
+
+def _losing_the_next() -> Apply:
+    """Never answer the call that follows a cancellation."""
+    due: list[Call] = []
+
+    def cancel(call: Call) -> None:
+        call.cancelled.set()
+        due.append(call)
+
+    def run(call: Call, proceed: Proceed) -> Message | None:
+        if due and not call.cancelled.is_set():
+            due.clear()
+            raise Cancelled
+        return proceed(call)
+
+    return several(setting("cancel", cancel), instead("tools/call", run))
 
 
 def _works_on() -> Apply:
@@ -231,6 +256,20 @@ FAULTS = (
         "the cancellation of one request ends all that are under way",
         setting("cancel", _end_all),
         until=HANDSHAKE[-1],
+    ),
+    Fault(
+        "cancels-ids-alike",
+        "jsonrpc/every-request-answered-once",
+        "a cancellation also ends the request whose id is a text with the digits of the other's number",
+        setting("cancel", _end_alike),
+        until=HANDSHAKE[-1],
+    ),
+    Fault(
+        "call-after-cancellation-lost",
+        "jsonrpc/every-request-answered-once",
+        "the call that follows a cancellation is not answered",
+        _losing_the_next(),
+        transports="stdio",
     ),
     Fault(
         "cancellation-ends-all-with-text-ids",

@@ -32,6 +32,27 @@ def _lenient(header: str, word: str, methods: tuple[str, ...]) -> Apply:
     return handling(check_headers=check)
 
 
+def _unless(header: str, which: Callable[[Any, Any], bool]) -> Apply:
+    """Do not compare the header with the body of requests that `which` says."""
+
+    def check(handler: Any, proceed: Any, message: Any) -> None:
+        try:
+            proceed(message)
+        except RpcError as error:
+            if header not in error.message or not which(handler.endpoint.server, message):
+                raise
+
+    return handling(check_headers=check)
+
+
+def _is_retry(server: Any, message: Any) -> bool:
+    return message["method"] == "tools/call" and "inputResponses" in message["params"]
+
+
+def _is_unlisted(server: Any, message: Any) -> bool:
+    return message["method"] == "resources/read" and message["params"].get("uri") not in server.resources
+
+
 def _name_if(alike: Callable[[str, str], bool]) -> Apply:
     """Mcp-Name is taken for the name in the body if it is like that."""
 
@@ -207,6 +228,28 @@ _ROWS: tuple[Row, ...] = (
         ),
         "tasks/get",
         "tasks/update",
+    ),
+    (
+        "name-header-unchecked-by-retries",
+        "http-headers/name-header-mismatch-refused",
+        "Mcp-Name is not compared with the body of a call that brings answers",
+        _unless("Mcp-Name", _is_retry),
+        {"since": NEW},
+    ),
+    (
+        "method-header-unchecked-by-retries",
+        "http-headers/method-header-mismatch-refused",
+        "Mcp-Method is not compared with the body of a call that brings answers",
+        _unless("Mcp-Method", _is_retry),
+        {"since": NEW},
+    ),
+    (
+        "name-header-unchecked-by-template-reads",
+        "http-headers/name-header-mismatch-refused http-headers/missing-name-header-refused "
+        "http-headers/values-case-sensitive http-headers/invalid-characters-refused",
+        "Mcp-Name is not compared with the URI of a resource that is not listed",
+        _unless("Mcp-Name", _is_unlisted),
+        {"since": NEW},
     ),
     *_unchecked_by(
         (

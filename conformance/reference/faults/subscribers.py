@@ -212,6 +212,15 @@ RESULT = "subscriptions/graceful-result-shape"
 SCOPED = "subscriptions/no-request-scoped-notifications"
 ANNOUNCED = "list-change-announced-to-subscribers"
 
+
+def _one_an_id(call: Call, proceed: Proceed) -> Message | None:
+    """Keep subscriptions by their ids alone, whosever they are."""
+    for other, _ in _listeners(call.server):
+        if other.id == call.id and isinstance(other.peer, Connection):
+            del other.peer.listeners[other.id]
+    return proceed(call)
+
+
 FAULTS = (
     Fault(
         "changes-to-all-subscribers",
@@ -239,6 +248,14 @@ FAULTS = (
         CONCURRENT,
         "of several subscriptions to a list only the first hears of a change",
         _announcing(_to_the_first),
+        since=NEW,
+    ),
+    Fault(
+        "subscriptions-by-their-ids",
+        "tools/list-change-announced-to-subscribers",
+        "who subscribes takes the place of another client whose subscription has the same id",
+        instead("subscriptions/listen", _one_an_id),
+        transports="http",
         since=NEW,
     ),
     Fault(

@@ -1,0 +1,132 @@
+"""The probe of two clients over HTTP whose calls are under way at once. Part of the area transport-http."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Unpack
+from urllib.parse import urlsplit
+
+from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.cancellation import let_begin
+from conformance.checks.probes.observed import SeenCall, slow_call
+from conformance.checks.probes.outcome import succeeded
+from conformance.model import Frame, Json
+from conformance.session.exchanges import written_out
+from conformance.session.messages import How
+from conformance.session.session import Call, Session, encode
+from conformance.survey.survey import Unavailable
+
+TRIES = 2
+"""So often a call must fail, and two calls at once of which nothing special can be said succeed, before that counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Two:
+    """Two clients of one server, and the slow tool that both call."""
+
+    first: Session
+    second: Session
+    slow: SeenCall
+
+    def call(self, client: Session, **how: Unpack[How]) -> Call:
+        """Send the call, which may stay unanswered: the case judges that."""
+        call = client.send("tools/call", self.slow.params, **how)
+        call.excused = True
+        return call
+
+    def wait(self, client: Session, call: Call) -> None:
+        """Wait for the answer, or long enough."""
+        client.wait(call, timeout=max(client.limits.answer, 4 * self.slow.seconds))
+        client.give_up(call)
+
+
+Tried = tuple[Call, tuple[Frame, ...]]
+"""The call that must succeed whatever becomes of the others, and all calls that were sent."""
+
+
+def at_once(bench: Bench) -> Iterator[Observation]:
+    """A slow call of each of two clients: both with one id, beside one whose connection breaks, and after that.
+
+    What fails is compared with two calls at once that have nothing special. It breaks a connection off.
+    """
+    slow = slow_call(bench)
+    two = _Two(bench.connect(shared=True), bench.connect(shared=True), slow)
+    if two.first.transport.url != two.second.transport.url:
+        raise Unavailable("each client has a server of its own")
+    ordinary = partial(_together, two, False)
+    for about, attempt, control in (
+        ("one id", partial(_together, two, True), ordinary),
+        ("broken off", partial(_broken_off, two), ordinary),
+        ("afterwards", partial(_afterwards, two), None),
+    ):
+        tried = _tried(attempt, control)
+        facts: dict[str, Json] = {"tool": two.slow.params["name"], "about": about, "tried": tried is not None}
+        if tried is not None:
+            call, sent = tried
+            facts |= {"served": succeeded(call), "answered": bool(call.answers)}
+            yield Observation(facts, call, (*sent, *call.answers))
+        else:
+            yield Observation(facts)
+
+
+def _tried(attempt: Callable[[], Tried | None], control: Callable[[], Tried | None] | None) -> Tried | None:
+    """The attempt that succeeded, or the last one that failed; None if that says nothing."""
+    for _ in range(TRIES):
+        tried = attempt()
+        if tried is None or succeeded(tried[0]):
+            break
+        if control is not None and not ((usual := control()) and succeeded(usual[0])):
+            return None
+    return tried
+
+
+def _together(two: _Two, same: bool) -> Tried:
+    """The call of the two that did not succeed, if there is one."""
+    name = f"mcp-conform-{two.first.position}"
+    calls = [two.call(two.first, id=name), two.call(two.second, id=name if same else f"{name}-second")]
+    two.wait(two.first, calls[0])
+    two.wait(two.second, calls[1])
+    return min(calls, key=succeeded), tuple(call.sent for call in calls)
+
+
+def _broken_off(two: _Two) -> Tried | None:
+    """The second call, while the first one is under way and its connection is closed; None if that was too late."""
+    broken = _written(two.first, two.slow.params)
+    let_begin(two.first, broken, two.slow.seconds)
+    other = two.call(two.second)
+    let_begin(two.second, other, two.slow.seconds)
+    two.first.listen(0.0)
+    if broken.answers or other.answers:
+        return None
+    _close(two.first, broken)
+    two.wait(two.second, other)
+    return other, (broken.sent, other.sent)
+
+
+def _written(client: Session, params: Json) -> Call:
+    """The call on a connection of its own, which can be closed whether or not an answer has begun."""
+    message: Json = {"jsonrpc": "2.0", "id": client.new_id(), "method": "tools/call"}
+    body = encode({**message, "params": client.era.dress(client, params)})
+    url = urlsplit(client.transport.url)
+    target = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
+    head = f"POST {target} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    _, call = written_out(client, head.encode() + body, body, illegal=False)
+    assert call is not None  # since it is legal
+    call.excused = True
+    return call
+
+
+def _close(client: Session, call: Call) -> None:
+    client.give_up(call)
+    client.transport.break_off(call.sent.exchange or 0)
+    client.listen(client.limits.quiet, until=lambda: bool(call.lost))
+
+
+def _afterwards(two: _Two) -> Tried:
+    """A call when the one whose connection was closed would be over; its id is 0, which is as good as any other."""
+    two.second.listen(2 * two.slow.seconds)
+    call = two.call(two.second, id=0)
+    two.wait(two.second, call)
+    return call, (call.sent,)
