@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from conformance.catalogue.cases import Condition, Expectation, Outcome, Step
@@ -13,7 +13,7 @@ from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import UNANSWERED, life, refused_by_http, shown, unanswered
 from conformance.model import Finding, Frame, Json, Silence, members
 from conformance.revisions import holds
-from conformance.session.messages import is_id
+from conformance.session.messages import is_id, loosely
 from conformance.session.patience import NEXT_UNANSWERED
 from conformance.session.session import Call, Session, encode
 
@@ -231,13 +231,13 @@ class Judge:
         sentinel = self.session.hear_out()
         # What answers another message, late perhaps, does not answer this one; what HTTP refuses is no response.
         own = {call.sent.number for call in said.calls}
-        others = {str(call.id) for call in self.session.calls.values() if call.sent.number not in own}
+        others = {loosely(call.id) for call in self.session.calls.values() if call.sent.number not in own}
         responses = [
             frame
             for frame in self._heard(said.start)
             if isinstance(frame.message, dict)
             and "method" not in frame.message
-            and str(frame.message.get("id")) not in others
+            and self._tells(frame, others)
             and not (frame.channel == "body" and (frame.status or 200) >= 400)
         ]
         if responses and all(each.message.get("id") is None for each in responses) and self._owed(said.start):
@@ -311,13 +311,20 @@ class Judge:
 
     def _stray(self, start: int) -> Frame | None:
         """The response to a frame that is no request as far as we can tell: one with the id of no other."""
-        others = {str(call.id) for call in self.session.calls.values()}
+        others = {loosely(call.id) for call in self.session.calls.values()}
         for frame in self._heard(start):
             message = frame.message
             response = isinstance(message, dict) and bool(message.keys() & {"result", "error"})
-            if response and str(message.get("id")) not in others:
+            if response and self._tells(frame, others):
                 return frame
         return None
+
+    def _tells(self, frame: Frame, others: Collection[str]) -> bool:
+        """Whether a response answers something else than the requests with the ids of `others`, as far as ids tell."""
+        identifier = frame.message.get("id")
+        if loosely(identifier) in others or frame.number in self.session.requests.adopted:
+            return False
+        return identifier is None or not self.session.patience.confused
 
     def _heard(self, start: int) -> list[Frame]:
         return [frame for frame in self.session.since(start) if frame.origin == "target"]

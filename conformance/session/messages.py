@@ -185,6 +185,11 @@ def id_key(identifier: Json) -> str:
     return json.dumps(identifier, sort_keys=True)
 
 
+def loosely(identifier: Json) -> str:
+    """A key under which ids are equal whatever their JSON type: 1, "1" and 1.0 are."""
+    return id_key(identifier).strip('"')
+
+
 DEEPEST = 200
 """Levels of objects and arrays within each other that are read."""
 LONGEST_DEEP = 4 * 1024 * 1024

@@ -59,6 +59,7 @@ class Requests:
         self._large: list[list[Frame]] = []
         self._told: list[Call] = []
         self._room = ROOM
+        self._forgotten: set[int] = set()
         self._stray: Frame | None = None
         self._stray_at = 0.0
         self._unasked = self._unasked_bytes = 0
@@ -116,16 +117,21 @@ class Requests:
         forgotten = set()
         for call in calls:
             self.calls.pop(id_key(call.id), None)
+            self._forgotten.add(hash(id_key(call.id)))
             self.waiting.pop(id_key(call.id), None)
             self.by_exchange.pop(call.sent.exchange or 0, None)
             forgotten.add(id(call.answers))
         self._large = [answers for answers in self._large if id(answers) not in forgotten]
 
-    def answered_by(self, identifier: Json, opening: bool) -> Call | None:
+    def has_forgotten(self, identifier: Json) -> bool:
+        """Whether a request with this id was made that was forgotten; what answers it is late, or one answer more."""
+        return is_id(identifier) and hash(id_key(identifier)) in self._forgotten
+
+    def answered_by(self, identifier: Json) -> Call | None:
         """The request that a response with this id answers.
 
-        An id that comes back as text, or text as a number, is told from another id so that the session can go on; so is
-        any id in the answer to the `opening` request, when nothing else can be meant. Invariants judge the id itself.
+        An id that comes back as text, or text as a number, is told from another id so that the session can go on.
+        Invariants judge the id itself.
         """
         if not is_id(identifier):
             return None
@@ -133,11 +139,7 @@ class Requests:
         for key in (exact, id_key(str(identifier)), str(identifier)):
             if key in self.waiting:
                 return self.waiting[key]
-        if exact in self.calls:
-            return self.calls[exact]
-        if opening and len(self.waiting) == 1:
-            return next(iter(self.waiting.values()))
-        return None
+        return self.calls.get(exact)
 
     def answer(self, call: Call, frame: Frame) -> None:
         """Enter a response to `call`, and learn from how long it took and what it overtook."""

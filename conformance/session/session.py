@@ -406,7 +406,7 @@ class Session:
             else:
                 self.requests.tell(frame)
             return
-        call = self.requests.answered_by(message.get("id"), not self.opened and frame.exchange is None)
+        call = self.requests.answered_by(message.get("id"))
         response = "result" in message or "error" in message
         if response and self.requests.set_aside(frame, call):
             call = None

@@ -320,7 +320,7 @@ def _varied(requests: list[Json]) -> list[Json]:
     """
     for number, each in enumerate(requests):
         method, params = each["method"], each["params"]
-        each["text-id"] = f"mcp-conform {method} {TEXT_ID}"
+        each["text-id"] = f" Mcp-Conform {method} {TEXT_ID} "
         each["big-id"], each["negative-id"] = 2**31 + 100 + number, -100 - number
         each["with-unknown-meta"] = {**params, "_meta": UNKNOWN_META}
         each["with-empty-meta"] = {**params, "_meta": {}}

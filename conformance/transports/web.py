@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MOST = 1024 * 1024
 """Bytes of an answer that are read."""
 REDIRECTS = 3
+LATES, BRIEFLY = 2, 2.0
+"""So many answers are waited for with all patience until they are given up; the next ones get these seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,9 @@ class Page:
 class Web:
     """Speaks HTTP to one origin, one request at a time, over one connection as far as the server keeps it.
 
-    `headers` go with each request. An answer is waited for `limits.answer` seconds, all of it; of a stream of events
-    the first one that `until` is true of ends it, and without `until` its head does. What another origin is asked
-    is refused here; redirects within the origin are followed.
+    `headers` go with each request. An answer is waited for `limits.answer` seconds, all of it, and less once some have
+    not come in that time; of a stream of events the first one that `until` is true of ends it, and without `until` its
+    head does. What another origin is asked is refused here; redirects within the origin are followed.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], limits: Limits) -> None:
@@ -64,6 +66,7 @@ class Web:
         self._limits = limits
         self._sockets: set[socket.socket] = set()
         self._late = False
+        self._lates = 0
         self._url, self._client = self._connect()
         self.pace = Pace()
 
@@ -126,7 +129,8 @@ class Web:
                 self._url, self._client = self._connect()
                 if not stale:
                     break
-        lost = f"no answer within {self._limits.answer:g} s" if self._late else why
+        lost = f"no whole answer within {self._patience:g} s" if self._late else why
+        self._lates += self._late
         return Page(method, str(where), lost=lost)
 
     def _followed(
@@ -140,6 +144,10 @@ class Web:
             where = leads
         return page
 
+    @property
+    def _patience(self) -> float:
+        return self._limits.answer if self._lates < LATES else min(BRIEFLY, self._limits.answer)
+
     def _onward(self, method: str, where: URL, page: Page) -> URL | None:
         location = page.headers.get("location", "")
         if method != "GET" or page.status not in LEADING or not location:
@@ -149,7 +157,7 @@ class Web:
     def _once(
         self, method: str, where: URL, headers: dict[str, str], body: bytes, until: Callable[[bytes], bool] | None
     ) -> Page:
-        timer = threading.Timer(self._limits.answer, self._give_up)
+        timer = threading.Timer(self._patience, self._give_up)
         timer.daemon = True
         timer.start()
         try:
@@ -166,6 +174,8 @@ class Web:
                     data = _event(response, until) if until is not None else b""
                 else:
                     data = _body(response)
+            if self._late:
+                raise TimeoutError
             return Page(method, page.url, page.status, known, data)
         finally:
             timer.cancel()

@@ -63,11 +63,11 @@ class WrittenAnswer:
     """The answer on a connection. Raises http.client.HTTPException for what is no answer of HTTP, and OSError."""
 
     def __init__(self, connection: socket.socket, method: str) -> None:
-        from http.client import HTTPResponse
-
         import httpx2
 
-        self._answer = HTTPResponse(connection, method=method)
+        from conformance.transports.final_answer import FinalAnswer
+
+        self._answer = FinalAnswer(connection, method=method)
         self._answer.begin()
         self.status_code: int = self._answer.status
         # Bytes above 127 may stand in a value (RFC 9110, 5.5); http.client reads them as Latin-1.

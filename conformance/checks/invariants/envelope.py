@@ -296,6 +296,8 @@ class Envelope(Watcher):
         nameless = message.get("id") is None and "error" in message
         if self._illegal is not None or (nameless and (self._batched or frame.exchange is not None)):
             return  # the answer to something unreadable or refused, as JSON-RPC has it
+        if self.session.requests.has_forgotten(message.get("id")):
+            return
         if len(self._strays) < MOST_REMEMBERED:
             self._strays.append(_outlined(frame))
 

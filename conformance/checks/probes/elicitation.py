@@ -122,10 +122,11 @@ def _invalid(client: AskedClient, asker: Asker) -> Iterator[Observation]:
     if found is None:
         return
     form, content, why = found
-    given = 0
+    given = asked = 0
 
     def reply(params: Json) -> dict[str, Json]:
-        nonlocal given
+        nonlocal given, asked
+        asked += 1
         if isinstance(params, dict) and params.get("requestedSchema") == form:
             given += 1
             if given == 1:
@@ -134,7 +135,9 @@ def _invalid(client: AskedClient, asker: Asker) -> Iterator[Observation]:
 
     call = client.call(asker, {CREATE: reply})
     seen = client.observe(asker, call, reply="wrong content", wrong=why, succeeds=succeeded(call) and complete(call))
-    yield replace(seen, values={**seen.values, "times-asked": given})
+    # It may ask again in other words, which is one question more than those that it asks a user who knows.
+    again = given == 1 and asked > len(asker.asks(CREATE))
+    yield replace(seen, values={**seen.values, "times-asked": given + again})
 
 
 def _filled(client: AskedClient, form: Json) -> dict[str, Json]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.transport_http import told
@@ -45,6 +46,11 @@ def origins(bench: Bench) -> Iterator[Observation]:
     for name, origin in TRICKS.items():
         call = _ask(session, {"Origin": origin})
         yield _observed({**facts, "origin": origin, "way": name, "refused": _refused(call)}, call)
+    # As a page comes whose name was made to lead to this machine; ports are what browsers tell both with.
+    port = urlsplit(session.transport.url).port
+    origin = f"{FOREIGN}:{port}" if port else FOREIGN
+    call = _ask(session, {"Origin": origin, "Host": origin.removeprefix("http://")})
+    yield _observed({**facts, "origin": origin, "way": "rebound", "refused": _refused(call)}, call)
     yield from _methods(bench, facts)
     if session.revision.era == "handshake":
         yield from _stream(session, facts)

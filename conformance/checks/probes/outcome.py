@@ -7,7 +7,7 @@ from typing import Literal
 from conformance.budget import KEPT_BYTES
 from conformance.checks.probes import Bench
 from conformance.model import Frame, Json, elements, members
-from conformance.session.messages import parse
+from conformance.session.messages import loosely, parse
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, encode
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
@@ -65,7 +65,7 @@ def _spoilt(frame: Frame, call: Call) -> bool:
     if frame.channel != "stdout" or frame.readable or b"{" not in frame.data[:KEPT_BYTES]:
         return False
     message = parse(frame.data[frame.data.index(b"{") :])[0]
-    return isinstance(message, dict) and "method" not in message and str(message.get("id")) == str(call.id)
+    return isinstance(message, dict) and "method" not in message and loosely(message.get("id")) == loosely(call.id)
 
 
 def _misdirected(frame: Frame, call: Call) -> bool:
@@ -73,7 +73,7 @@ def _misdirected(frame: Frame, call: Call) -> bool:
     message = frame.message
     if frame.origin == "us" or not isinstance(message, dict) or "method" in message:
         return False
-    return message.get("id") is not None and str(message["id"]) == str(call.id)
+    return message.get("id") is not None and loosely(message["id"]) == loosely(call.id)
 
 
 def succeeded(call: Call) -> bool:
@@ -108,7 +108,8 @@ def stray(frame: Frame, sentinel: Call) -> bool:
     if frame.origin == "us" or not isinstance(message, dict) or "method" in message:
         return False
     # The sentinel's own answer, its id in another type, is no answer to anything else.
-    return bool(str(message.get("id")) != str(sentinel.id)) and all(frame.number != a.number for a in sentinel.answers)
+    own = loosely(message.get("id")) == loosely(sentinel.id)
+    return not own and all(frame.number != answer.number for answer in sentinel.answers)
 
 
 def uris_of(call: Call) -> list[Json]:

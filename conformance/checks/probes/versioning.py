@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
-from conformance.model import Json
+from conformance.model import Frame, Json
 from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, standing
 from conformance.session.eras.handshake import Handshake, client_info
-from conformance.session.session import Call, Session
+from conformance.session.session import Call, Session, encode
 from conformance.transports import SESSION
 
 ANCIENT = "1999-01-01"
@@ -55,6 +55,11 @@ def negotiation(bench: Bench) -> Iterator[Observation]:
         bench.session.notify("notifications/initialized")
 
 
+def _text(frame: Frame) -> str:
+    """What stands in a frame, be it with escapes."""
+    return (encode(frame.message) if frame.message is not None else frame.data).decode("utf-8", "replace")
+
+
 def initialize(bench: Bench) -> Iterator[Observation]:
     """A handshake-era initialize on a fresh process: a server of both eras answers it, a modern-only one refuses.
 
@@ -66,7 +71,7 @@ def initialize(bench: Bench) -> Iterator[Observation]:
     headers = {"MCP-Protocol-Version": HANDSHAKE[-1].date}
     call = session.send("initialize", params, bare=True, illegal=True, headers=headers)
     session.wait(call)
-    said = " ".join(f.data.decode("utf-8", "replace") for f in session.since(0) if f.origin == "target")
+    said = " ".join(_text(frame) for frame in session.since(0) if frame.origin == "target")
     version = call.result.get("protocolVersion") if isinstance(call.result, dict) else None
     has_initialize = str(version) < STATELESS[0].date
     values: dict[str, Json] = {"text": said, "version-has-initialize": has_initialize, "ping": "unasked"}

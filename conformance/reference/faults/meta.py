@@ -64,6 +64,16 @@ def _put_right(key: str, right: Any, wrong: Callable[[Any], bool], *methods: str
     return setting("check_meta", check)
 
 
+def _not_needed(*methods: str) -> Apply:
+    """Serve what has no _meta, as for a client without capabilities."""
+
+    def check(call: Call) -> None:
+        if call.method not in methods or "_meta" in call.params:
+            correct.check_meta(call)
+
+    return setting("check_meta", check)
+
+
 FAULTS = (
     Fault(
         "client-info-needed-by-completion",
@@ -106,6 +116,14 @@ FAULTS = (
         "resources/read and completion/complete are served without a protocol version in their _meta",
         _put_right(VERSION, NEW, lambda given: given is None, "resources/read", "completion/complete"),
         since=NEW,
+    ),
+    Fault(
+        "meta-not-needed-by-reads",
+        "meta/missing-meta-refused",
+        "resources/read and prompts/get are served without _meta",
+        _not_needed("resources/read", "prompts/get"),
+        since=NEW,
+        transports="http",
     ),
     Fault(
         "any-version-served-by-reads",

@@ -39,7 +39,20 @@ def _host_checked(handler: Any, proceed: Any) -> None:
         raise Refusal(403, "Requests for this host are refused")
 
 
+def _like_the_host(handler: Any, proceed: Any) -> None:
+    """Serve any origin that is where the request goes to, wherever its name leads."""
+    if handler.headers.get("Origin", "").partition("://")[2] != handler.headers.get("Host"):
+        proceed()
+
+
 _ROWS: tuple[Row, ...] = (
+    (
+        "origin-like-host-served",
+        "transport-http/origin-validated",
+        "any origin is served that is the same as the Host",
+        handling(check_origin=_like_the_host),
+        {},
+    ),
     (
         "foreign-origin-served",
         "transport-http/origin-validated transport-http/origin-refused-403",

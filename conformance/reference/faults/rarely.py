@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 
-from conformance.reference.call import Call
+from conformance.reference.call import Call, Cancelled
 from conformance.reference.fault import Fault, around, instead, on_result, sending
 from conformance.reference.http_fault import handling
 from conformance.reference.methods import METHODS
@@ -13,6 +13,7 @@ from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.call import Peer
@@ -100,6 +101,22 @@ def _constructor(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _silent_by_name(call: Call, proceed: Proceed) -> Message | None:
+    if call.method.startswith("notifications/"):
+        raise Cancelled
+    return proceed(call)
+
+
+def _id_as(change: Callable[[str], str]) -> Apply:
+    """Repeat ids that are text otherwise."""
+
+    def changed(message: Message, call: Call | None) -> None:
+        if "method" not in message and isinstance(message.get("id"), str):
+            message["id"] = change(message["id"])
+
+    return sending(changed)
+
+
 def _remembering(handler: Any, proceed: Any) -> Any:
     body = proceed()
     handler.has_called = getattr(handler, "has_called", False) or b'"tools/call"' in body
@@ -160,6 +177,24 @@ FAULTS = (
         "what has the method of a request and no id is answered by an error",
         lambda server: server.notified.append(_listed),
         transports="stdio",
+    ),
+    Fault(
+        "requests-named-as-notifications-ignored",
+        "jsonrpc/every-request-answered-once",
+        "a request whose method begins with notifications/ is not answered",
+        around(_silent_by_name),
+    ),
+    Fault(
+        "id-trimmed",
+        "jsonrpc/response-id-echoed",
+        "an id that is text comes back without the blanks around it",
+        _id_as(str.strip),
+    ),
+    Fault(
+        "id-in-lower-case",
+        "jsonrpc/response-id-echoed",
+        "an id that is text comes back in lower case",
+        _id_as(str.lower),
     ),
     Fault(
         "id-constructor-refused",
