@@ -138,10 +138,12 @@ class Asking(Watcher):
 
     def _completed(self, frame: Frame, params: dict[str, Json]) -> None:
         identifier = params.get("elicitationId")
-        if not isinstance(identifier, str) or identifier in self._elicitations:
+        if isinstance(identifier, str) and identifier in self._elicitations:
             self.ledger.held(COMPLETE)
             return
         what = "the completion of an unknown elicitation is announced"
+        if not isinstance(identifier, str):
+            what = "the completion of an elicitation is announced without its id"
         self._broke(COMPLETE, what, "the elicitationId of a request", identifier, frame)
 
     def _required(self, frame: Frame, error: dict[str, Json]) -> None:

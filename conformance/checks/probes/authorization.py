@@ -223,6 +223,10 @@ def requests(bench: Bench) -> Iterator[Observation]:
         served = visit.status == 200 and visit.page.type == STREAM
         told = {"way": "for the stream of a session, by GET", "session": named, "status": visit.status}
         yield Observation({**told, "served": served}, None, visit.proof, visit.told)
+    if handshake and named and guards_all(seen):
+        visit = visitor.bare("DELETE")
+        ended: dict[str, Json] = {"way": "that ends a session, by DELETE", "session": True, "status": visit.status}
+        yield Observation({**ended, "served": visit.status in (200, 202, 204)}, None, visit.proof, visit.told)
     visitor.leave(own)
 
 

@@ -10,6 +10,7 @@ from conformance.reference.http_fault import handling, over_http
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.fault import Apply
@@ -120,12 +121,17 @@ def _connection_is_enough(handler: Any, proceed: Any, body: bytes) -> None:
         proceed(body)
 
 
-def _get_is_open(handler: Any, proceed: Any, body: bytes) -> None:
-    session = handler.endpoint.sessions.get(handler.headers.get("Mcp-Session-Id"))
-    if handler.command == "GET" and session is not None:
-        handler.user = session.user
-    else:
-        proceed(body)
+def _open_by(verb: str) -> Callable[[Any, Any, bytes], None]:
+    """Ask for no token in requests of a session by this method of HTTP."""
+
+    def authorize(handler: Any, proceed: Any, body: bytes) -> None:
+        session = handler.endpoint.sessions.get(handler.headers.get("Mcp-Session-Id"))
+        if handler.command == verb and session is not None:
+            handler.user = session.user
+        else:
+            proceed(body)
+
+    return authorize
 
 
 def _challenge(**change: str | None) -> Apply:
@@ -249,7 +255,14 @@ _ROWS: tuple[Row, ...] = (
         "stream-without-token",
         f"{EACH} {NO_AUTHENTICATION}",
         "the stream of a session is open to whoever has its id",
-        guarding(authorize=_get_is_open),
+        guarding(authorize=_open_by("GET")),
+        {"until": CHALLENGED},
+    ),
+    (
+        "session-ended-without-token",
+        f"{EACH} {NO_AUTHENTICATION}",
+        "a session is ended by whoever has its id",
+        guarding(authorize=_open_by("DELETE")),
         {"until": CHALLENGED},
     ),
     (

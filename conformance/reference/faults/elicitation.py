@@ -6,6 +6,10 @@ from conformance.reference.call import Call, missing_capability
 from conformance.reference.fault import Fault, drop, on_question, sending, setting
 from conformance.reference.wire import Message, notification
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from conformance.reference.fault import Apply
+
 
 def _nested(params: Message) -> None:
     if "requestedSchema" in params:
@@ -21,11 +25,16 @@ def _same_again(message: Message, call: Call | None) -> list[Message]:
     return [message]
 
 
-def _complete_unknown(message: Message, call: Call | None) -> list[Message]:
-    consent = call is not None and call.method == "tools/call" and call.params.get("name") == "ask_consent"
-    if consent and "result" in message and "method" not in message:
-        return [notification("notifications/elicitation/complete", {"elicitationId": "never"}), message]
-    return [message]
+def _completing(params: Message) -> Apply:
+    """Say that an elicitation is over, with these params."""
+
+    def complete(message: Message, call: Call | None) -> list[Message]:
+        consent = call is not None and call.method == "tools/call" and call.params.get("name") == "ask_consent"
+        if consent and "result" in message and "method" not in message:
+            return [notification("notifications/elicitation/complete", params), message]
+        return [message]
+
+    return sending(complete)
 
 
 def _consent_of_anybody(call: Call, request: Message) -> Message | None:
@@ -83,7 +92,15 @@ FAULTS = (
         "completes-unknown-elicitation",
         "elicitation/complete-names-known-id",
         "the end of an elicitation is told for one that never was",
-        sending(_complete_unknown),
+        _completing({"elicitationId": "never"}),
+        since="2025-11-25",
+        until="2025-11-25",
+    ),
+    Fault(
+        "completes-nameless-elicitation",
+        "elicitation/complete-names-known-id",
+        "the end of an elicitation is told without its id",
+        _completing({}),
         since="2025-11-25",
         until="2025-11-25",
     ),
