@@ -16,13 +16,14 @@ LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info"
 """The most severe first; the last one lets everything through."""
 
 THRESHOLD = "error"
-LOWER = LEVELS[LEVELS.index(THRESHOLD) + 1 :]
+QUICK = 0.3
+"""Seconds that a tool may take which is called once for each level."""
 
 
 def level_filter(bench: Bench) -> Iterator[Observation]:
-    """A tool that logs below `error`, called again with the level at `error`.
+    """A tool that logs below `error`, called again with the level at `error`, and if it is quick at the others.
 
-    It finds out which tool does so and is quick.
+    It finds out which tool does so and is quick, and what it logs when it may log all.
     """
     handshake = bench.session.revision.era == "handshake"
     if handshake and bench.session.transport.has_headers and "Mcp-Session-Id" not in bench.session.http_headers:
@@ -34,15 +35,30 @@ def level_filter(bench: Bench) -> Iterator[Observation]:
     talker = _talker(bench, "" if handshake else META + "logLevel")
     if talker is None:
         raise Unavailable(f"no tool that may be called logs below the level {THRESHOLD}")
-    meta: Json = {} if handshake else {"_meta": {META + "logLevel": THRESHOLD}}
-    proof = _level(bench, THRESHOLD).proof if handshake else ()
+    others = [level for level in LEVELS if level != THRESHOLD and set(_below(level)) & set(talker.levels)]
+    for level in (THRESHOLD, *(others if talker.seconds < QUICK else ())):
+        seen_at = _at(bench, talker, level, handshake)
+        yield seen_at
+        if seen_at.values["below"]:
+            break
+    if handshake and bench.session.alive:
+        _level(bench, LEVELS[-1])
+
+
+def _at(bench: Bench, talker: SeenCall, level: str, handshake: bool) -> Observation:
+    """What the tool logs at that level."""
+    meta: Json = {} if handshake else {"_meta": {META + "logLevel": level}}
+    proof = _level(bench, level).proof if handshake else ()
     bench.session.hear_out()  # so that what was under way has come
     call = bench.session.request("tools/call", {**talker.params, **meta})
     bench.session.hear_out()
     frames = (*proof, call.sent, *call.notifications[:5], *call.answers)
-    yield Observation({"level-set": True, "levels": call.levels}, call, frames)
-    if handshake and bench.session.alive:
-        _level(bench, LEVELS[-1])
+    below = ", ".join(each for each in call.levels if each in _below(level))
+    return Observation({"level-set": True, "level": level, "below": below, "levels": call.levels}, call, frames)
+
+
+def _below(level: str) -> tuple[str, ...]:
+    return LEVELS[LEVELS.index(level) + 1 :]
 
 
 def _level(bench: Bench, level: str) -> Call:
@@ -51,7 +67,7 @@ def _level(bench: Bench, level: str) -> Call:
 
 def _talker(bench: Bench, asking: str) -> SeenCall | None:
     """A call that is known to log below the threshold and is quick."""
-    known = [each for each in seen(bench, asking) if any(level in LOWER for level in each.levels)]
+    known = [each for each in seen(bench, asking) if any(level in _below(THRESHOLD) for level in each.levels)]
     return min(known, key=lambda each: each.seconds, default=None)
 
 
@@ -76,6 +92,7 @@ def beside_subscription(bench: Bench) -> Iterator[Observation]:
         session.hear_out()
     start = session.position
     call = session.request("tools/call", {**talker.params, "_meta": {META + "logLevel": LEVELS[-1]}})
+    session.listen(session.limits.quiet)
     session.hear_out()
     told = [frame for frame in session.since(start) if _is_log(frame)]
     elsewhere = [frame for frame in told if frame.exchange != call.sent.exchange]

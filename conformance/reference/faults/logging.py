@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 from conformance.reference.call import Call
 from conformance.reference.fault import Fault, around, drop, failing, forgiving, instead, on_notification, sending
@@ -14,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from conformance.reference.fault import Proceed
+    from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
 LOG = "notifications/message"
@@ -41,6 +42,28 @@ def _five_levels(call: Call, proceed: Proceed) -> Message | None:
 def _one_level_lower(call: Call, proceed: Proceed) -> Message | None:
     result = proceed(call)
     call.peer.level = LEVELS[max(0, LEVELS.index(call.peer.level) - 1)]
+    return result
+
+
+def _taken_for(right: str, wrong: str) -> Apply:
+    """Take one level for another."""
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        if call.meta.get(LOG_LEVEL) == right:
+            call.meta = {**call.meta, LOG_LEVEL: wrong}
+        result = proceed(call)
+        if call.method == "logging/setLevel" and call.params.get("level") == right:
+            call.peer.level = wrong
+        return result
+
+    return around(serve)
+
+
+def _later(call: Call, proceed: Proceed) -> Message | None:
+    """Log once more when the call is over for a while."""
+    result = proceed(call)
+    if LOG_LEVEL in call.meta:
+        call.afterwards = threading.Timer(0.1, lambda: call.log("emergency", "This comes late.")).start
     return result
 
 
@@ -121,6 +144,26 @@ FAULTS = (
         "messages one level below the one that was set are sent as well",
         instead("logging/setLevel", _one_level_lower),
         until="2025-11-25",
+    ),
+    Fault(
+        "level-notice-taken-for-info",
+        "logging/level-filter",
+        "with the level notice, messages of level info are sent as well",
+        _taken_for("notice", "info"),
+    ),
+    Fault(
+        "level-emergency-taken-for-error",
+        "logging/level-filter",
+        "with the level emergency, messages of level error are sent as well",
+        _taken_for("emergency", "error"),
+    ),
+    Fault(
+        "log-a-while-after-the-response",
+        "logging/same-stream-only",
+        "a tenth of a second after its response a call logs once more",
+        instead("tools/call", _later),
+        since="2026-07-28",
+        transports="stdio",
     ),
     Fault(
         "log-level-key-unheeded",
