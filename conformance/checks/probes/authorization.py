@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.metadata import Place, is_url, of, resource_metadata, scopes, server_metadata
+from conformance.checks.probes.metadata import (
+    Place,
+    is_url,
+    leads_elsewhere,
+    of,
+    resource_metadata,
+    scopes,
+    server_metadata,
+)
 from conformance.checks.probes.visits import Visit, Visitor, bearer
 from conformance.model import AUTHORIZATION, OTHER_TOKENS, Json, elements
 from conformance.session.challenges import challenges
@@ -146,6 +154,7 @@ def metadata(bench: Bench) -> Iterator[Observation]:
         "undecided": place is None and any(each.page.status in UNDECIDED for each in seen.places),
         "resource": resource if isinstance(resource, str) else "",
         "servers": isinstance(servers, list) and bool(servers) and all(map(is_url, elements(servers))),
+        "another": isinstance(resource, str) and leads_elsewhere(resource, web.url),
         "fragment": isinstance(resource, str) and "#" in resource,
         "slash": isinstance(resource, str) and resource.endswith("/") and not web.url.endswith("/"),
     }

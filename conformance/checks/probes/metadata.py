@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from conformance.model import Json, elements, members
+from conformance.target.urls import is_loopback
 from conformance.transports.web import Page, Web
 
 RESOURCE = "/.well-known/oauth-protected-resource"
@@ -79,6 +81,24 @@ def scopes(text: Json) -> list[str]:
 def is_url(value: Json) -> bool:
     """Whether it is an http or https URL."""
     return isinstance(value, str) and value.startswith(("http://", "https://"))
+
+
+def leads_elsewhere(resource: str, url: str) -> bool:
+    """Whether the URI of a resource is none of the server at `url`: RFC 9728, section 3.3, has clients compare them.
+
+    A server on this machine may be given the name under which it is to be reached one day.
+    """
+    try:
+        told, asked = urlsplit(resource), urlsplit(url)
+        ports = [each.port or {"https": 443}.get(each.scheme, 80) for each in (told, asked)]
+    except ValueError:
+        return True
+    hosts = [each.hostname or "" for each in (told, asked)]
+    if is_loopback(hosts[1]) and not is_loopback(hosts[0]):
+        return False
+    here = hosts[0] == hosts[1] or is_loopback(hosts[0])
+    within = f"{asked.path}/".startswith(f"{told.path.rstrip('/')}/")
+    return not (here and told.scheme == asked.scheme and ports[0] == ports[1] and within)
 
 
 def endpoints(document: Json) -> list[str]:

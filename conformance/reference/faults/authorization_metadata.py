@@ -202,6 +202,13 @@ _ROWS: tuple[Row, ...] = (
         {"since": UNDERSTOOD},
     ),
     (
+        "resource-is-another",
+        SERVED,
+        "the metadata are of a resource at another path",
+        _resource(resource=lambda handler: handler.origin() + "/another"),
+        {"since": UNDERSTOOD},
+    ),
+    (
         "resource-has-fragment",
         "authorization/canonical-uri-form",
         "the URI of the resource has a fragment",
