@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from conformance.reference import server as correct
 from conformance.reference import state
 from conformance.reference.call import Call
@@ -105,6 +107,23 @@ def _signed_without_request(server: correct.Server) -> None:
         return signed(nobody, expiry, answered)
 
     state._signature = signature
+
+
+def _signature_unread(server: correct.Server) -> None:
+    """Hand out a state that begins with its signature, and read only what comes after that."""
+    token, answers = state.token, state.answers
+
+    def signed_first(call: Call) -> str:
+        expiry, answered, signature = token(call).split(".")
+        return f"{signature}.{answered}.{expiry}"
+
+    def read(given: str, call: Call) -> bool:
+        try:
+            return isinstance(answers(given), dict) and int(given.split(".")[2]) > time.time()
+        except (ValueError, IndexError):
+            return False
+
+    state.token, state.verified = signed_first, read
 
 
 def _unsigned(server: correct.Server) -> None:
@@ -246,6 +265,13 @@ FAULTS = (
         "input-required/request-state-integrity input-required/request-state-bound-to-request",
         "requestState is a text that anybody can make",
         _unsigned,
+        since=NEW,
+    ),
+    Fault(
+        "request-state-signature-unread",
+        "input-required/request-state-integrity input-required/request-state-bound-to-request",
+        "requestState begins with a signature that is not looked at",
+        _signature_unread,
         since=NEW,
     ),
     Fault(
