@@ -17,7 +17,8 @@ PATIENCE = 0.25
 
 TOO_LONG = f"is longer than the {MOST_BYTES >> 20} MiB that mcp-conform reads of one message"
 TOO_MANY = f"has more than the {MOST_PARTS} values that mcp-conform reads of one message, or is nested too deep for it"
-TOO_MUCH = f"came with others, all of them too large for the {MESSAGES.most // 1_000_000} MB that mcp-conform keeps"
+_ROOM = f"{MESSAGES.most // 1_000_000} MB of memory"
+TOO_MUCH = f"came with others, which together, once read, take more than the {_ROOM} that mcp-conform has for them"
 
 _BEGINS = re.compile(rb"[ \t\r\n]*+(?:[\[{]|\Z)")
 _BEYOND_16_BITS = re.compile(rb"[\xf0-\xff]")

@@ -57,6 +57,8 @@ def onward(asked: URL, status: int, location: str, *, followed: bool) -> tuple[U
     to = f"the server redirects to {plain(leads)}"
     if leads.scheme not in PORTS or not leads.raw_host:
         return None, f"{to}, which is not an http or https URL"
+    if leads == asked:
+        return None, f"{to}, which is the URL that was asked for: it never ends"
     if origin(leads) != origin(asked):
         why = "which is another origin: not followed, since it would get the credentials"
         return None, f"{to}, {why}; {ADVICE}"
