@@ -17,6 +17,7 @@ from conformance.session.messages import is_id, loosely
 from conformance.session.patience import NEXT_UNANSWERED
 from conformance.session.session import Call, Session, encode
 
+ECHOED = "jsonrpc/response-id-echoed"
 CODES, INTEGER = "jsonrpc/error-has-code-and-message", "jsonrpc/error-code-integer"
 """What is broken if an error has no code: nothing follows of what the code should be."""
 
@@ -223,6 +224,8 @@ class Judge:
     def _lives(self) -> bool:
         """Whether the server still answers. Raises Stop if only one request was lost, which is told elsewhere."""
         found = life(self.session)
+        if found != "goes on" and self.session.alive and self.session.patience.confused:
+            raise Stop(ECHOED, blocked=True)  # it may well have answered the next request
         if found == "lost a request":
             raise Stop(UNANSWERED, blocked=True)
         return found == "goes on"

@@ -14,6 +14,7 @@ from conformance.session.messages import MAY_TAKE_LONG, Call, Unavailable
 NO_ANSWER = "no answer within"
 NEXT_UNANSWERED = "the next request is not answered"
 """Words by which findings say that a server is silent."""
+CONFUSED = "answers come with wrong ids, so that requests at once cannot be told apart"
 
 GENEROUS = 20
 """A request is waited for that many times as long as the slowest answer so far took, once its kind went unanswered."""

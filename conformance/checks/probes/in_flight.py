@@ -11,7 +11,7 @@ from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import callable_tools
 from conformance.checks.probes.outcome import succeeded
 from conformance.model import Json
-from conformance.session.patience import NO_ANSWER, NotWaitedFor
+from conformance.session.patience import CONFUSED, NO_ANSWER, NotWaitedFor
 from conformance.session.session import Call, Session
 from conformance.survey.survey import LISTS, Unavailable
 
@@ -35,6 +35,8 @@ def many(bench: Bench) -> Iterator[Observation]:
     alone = session.hear_out()
     if alone is None or not alone.answers:
         raise Unavailable("the server does not answer a single request either")
+    if session.patience.confused:
+        raise Unavailable(CONFUSED)
     calls: list[Call] = []
     for method, params in itertools.islice(itertools.cycle(_quick(bench)), MANY):
         calls.append(session.send(method, params))

@@ -13,6 +13,7 @@ from conformance.checks.probes.in_flight import APART, QUICK
 from conformance.checks.probes.observed import seen, slow_call
 from conformance.checks.probes.outcome import complete, succeeded, uris_of
 from conformance.model import Json, members
+from conformance.session.patience import CONFUSED
 from conformance.session.session import Call, Session, encode
 from conformance.survey.completions import completions
 from conformance.survey.survey import LISTS, Unavailable
@@ -46,7 +47,7 @@ def told_apart(bench: Bench) -> Iterator[Observation]:
     """
     session, tried = bench.session, False
     if session.patience.confused:
-        raise Unavailable("answers come with wrong ids, so that requests at once cannot be told apart")
+        raise Unavailable(CONFUSED)
     for kind in _kinds(bench, _calls(bench)):
         if (known := _known(session, kind)) is not None:
             tried = True
