@@ -49,6 +49,7 @@ def of_run(server: list[str], folder: Path, *areas: str, frames: Sequence[str] =
         ("dies-in-subscriptions", "subscriptions fuzz/conversation", set()),
         ("another-list-each-time", "meta/client-info", set()),
         ("drops-ping-and-unknown-methods", "cancellation/late", set()),
+        ("ids-next", "jsonrpc transport-stdio cancellation", {"jsonrpc/response-id-echoed"}),
     ],
 )
 def test_what_only_follows_from_a_defect_is_no_finding(name: str, areas: str, only: set[str], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from http.client import HTTPException
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ SERVER = Path(__file__).resolve().parent / "servers" / "unusual.py"
 CASES = {
     "answers-empty-batches-late": ("2025-03-26", "jsonrpc/batches", "cancellation/invalid"),
     "leaves-out-what-does-not-fit": ("2025-11-25", "asking/elicitation"),
+    "all-in-escapes": ("2026-07-28", "versioning/initialize", "jsonrpc/ids", "discovery"),
+    "asks-again-otherwise": ("2025-11-25", "asking/elicitation"),
     "one-at-a-time": ("2025-11-25", "transport-stdio/unread-stderr"),
     "names-forms-by-an-empty-object": ("2026-07-28", "asking/partial-client"),
 }
@@ -35,6 +38,29 @@ def test_what_the_unusual_servers_do_is_looked_at(tmp_path: Path) -> None:
     server = f"{sys.executable} {SERVER} names-forms-by-an-empty-object"
     named = against(tmp_path, server, "--only", "asking/partial-client", "--revision", "2026-07-28")
     assert named.verdict("meta/missing-capability-named") == "passed"
+
+
+def test_an_answer_to_nobody_before_the_first_one_is_the_only_finding(tmp_path: Path) -> None:
+    said = against(tmp_path, f"{sys.executable} {SERVER} answers-nobody-first", "--only", "session/opening")
+    assert said.severities == {"jsonrpc/response-id-echoed": "violation"}, said.printed
+
+
+def test_interim_answers_of_http_are_passed_over() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        interim = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n"
+        final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+        theirs.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" + interim + final)
+        answer = WrittenAnswer(ours, "POST")
+        assert (answer.status_code, b"".join(answer.iter_raw())) == (200, b"{}")
+
+
+def test_interim_answers_of_http_without_end_are_no_answer() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(200 * b"HTTP/1.1 102 Processing\r\n\r\n")
+        with pytest.raises(HTTPException, match="more than 100 interim answers"):
+            WrittenAnswer(ours, "POST")
 
 
 def test_a_header_may_hold_bytes_that_are_not_ascii() -> None:

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -82,6 +84,30 @@ class LeavesOutWhatDoesNotFit(Server):
             super().line(line)
 
 
+class AsksAgainOtherwise(LeavesOutWhatDoesNotFit):
+    """The tool that gets content that does not fit asks again, and needs no name any more."""
+
+    def line(self, line: bytes) -> None:
+        """Ask again once."""
+        message = json.loads(line) if line.startswith(b"{") else {}
+        given = message.get("result", {}) if self.asked is not None and message.get("id") == "who" else {}
+        if given.get("action") == "accept" and not isinstance(given.get("content", {}).get("name"), str):
+            form = {"type": "object", "properties": FORM["properties"]}
+            params = {"message": "A name, or nothing", "requestedSchema": form}
+            self.say({"jsonrpc": "2.0", "id": "again", "method": "elicitation/create", "params": params})
+        else:
+            super().line(line.replace(b'"again"', b'"who"'))
+
+
+class AnswersNobodyFirst(Server):
+    """Answers a request that nobody made before it answers the first one. That alone is wrong."""
+
+    def greeting(self, params: Message) -> Message:
+        """Answer the other one first."""
+        self.say({"jsonrpc": "2.0", "id": 900000, "result": {}})
+        return super().greeting(params)
+
+
 class OneAtATime(Server):
     """Takes a fifth of a second for each message, one after another, and never writes to stderr."""
 
@@ -96,19 +122,35 @@ def told(text: str) -> Message:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def names_forms_by_an_empty_object() -> None:
-    """The reference server, but that `elicitation` without members stands for forms where they are missing."""
-    command = [sys.executable, "-m", "conformance.reference"]
+def rewritten(change: Callable[[bytes], bytes], *revisions: str) -> None:
+    """The reference server, each line of which is changed."""
+    command = [sys.executable, "-m", "conformance.reference", *revisions]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            short = b'{"elicitation":{}' if b"-32021" in line else b'{"elicitation":{"form":{}}'
-            sys.stdout.buffer.write(line.replace(b'{"elicitation":{"form":{}}', short))
+            sys.stdout.buffer.write(change(line))
             sys.stdout.buffer.flush()
+
+
+def forms_named_by_an_empty_object(line: bytes) -> bytes:
+    """`elicitation` without members stands for forms where they are missing."""
+    return line.replace(b'{"elicitation":{"form":{}}', b'{"elicitation":{}') if b"-32021" in line else line
+
+
+def all_in_escapes(line: bytes) -> bytes:
+    """Each text is written in escapes."""
+    return re.sub(rb'(?<!\\)"((?:[^"\\]|\\.)*)"', _escaped, line)
+
+
+def _escaped(text: re.Match[bytes]) -> bytes:
+    units = json.loads(text[0]).encode("utf-16-be")
+    return b'"' + b"".join(b"\\u%02x%02x" % (units[i], units[i + 1]) for i in range(0, len(units), 2)) + b'"'
 
 
 MODES = {
     "answers-empty-batches-late": AnswersEmptyBatchesLate,
+    "answers-nobody-first": AnswersNobodyFirst,
+    "asks-again-otherwise": AsksAgainOtherwise,
     "leaves-out-what-does-not-fit": LeavesOutWhatDoesNotFit,
     "one-at-a-time": OneAtATime,
 }
@@ -116,5 +158,7 @@ MODES = {
 if __name__ == "__main__":
     if sys.argv[1] in MODES:
         MODES[sys.argv[1]](Path()).run()
+    elif sys.argv[1] == "names-forms-by-an-empty-object":
+        rewritten(forms_named_by_an_empty_object)
     else:
-        names_forms_by_an_empty_object()
+        rewritten(all_in_escapes, "--revisions", "2026-07-28")
