@@ -294,9 +294,8 @@ class Envelope(Watcher):
     def _stray(self, frame: Frame, message: dict[str, Any]) -> None:
         """A response whose id is that of no request of ours: what it answers is told at the end."""
         nameless = message.get("id") is None and "error" in message
-        if self._illegal is not None or (nameless and (self._batched or frame.exchange is not None)):
-            return  # the answer to something unreadable or refused, as JSON-RPC has it
-        if self.session.requests.has_forgotten(message.get("id")):
+        to_unread = self._illegal is not None or (nameless and (self._batched or frame.exchange is not None))
+        if to_unread or self.session.requests.has_forgotten(message.get("id")):  # as JSON-RPC has it, or late
             return
         if len(self._strays) < MOST_REMEMBERED:
             self._strays.append(_outlined(frame))
