@@ -297,8 +297,7 @@ class Envelope(Watcher):
         to_unread = self._illegal is not None or (nameless and (self._batched or frame.exchange is not None))
         if to_unread or self.session.requests.has_forgotten(message.get("id")):  # as JSON-RPC has it, or late
             return
-        if len(self._strays) < MOST_REMEMBERED:
-            self._strays.append(_outlined(frame))
+        self._strays += [_outlined(frame)] * (len(self._strays) < MOST_REMEMBERED)
 
     def finish(self) -> None:
         """Judge what only the end shows: requests without an answer, answers without a request."""
