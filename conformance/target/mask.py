@@ -16,6 +16,8 @@ CUT = "…"
 
 _GRAM = 8
 _FEW = 100
+_MET = 10_000
+"""Grams of which it is known at once where they stand."""
 _CHUNK, _OVERLAP = 65536, 2048
 """Characters looked through at once, and those that two chunks share: more than any spelling's `least`, escaped."""
 
@@ -34,45 +36,67 @@ class Mask:
     """
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
-        self._secrets = dict(secrets)
+        self.numeric = False
+        self._searches = False
         self._spelt: list[tuple[Spelling, str, int]] = []
-        for secret, value in enumerate(sorted(secrets, key=len, reverse=True)):
-            if len(value) >= SHORTEST and not is_setting(value):
-                self._spelt += [(spelling, secrets[value], secret) for spelling in spellings(value)]
-        self.numeric = any(_NUMBER.fullmatch(value) for value in secrets)
-        self._grams: dict[str, dict[int, list[tuple[int, int]]]] = {}
-        short: dict[str, str] = {}
+        self._secrets: set[str] = set()
+        self._grams: set[str] = set()
+        self._short: dict[str, str] = {}
         self._begun: dict[str, str] = {}
-        for (text, least), name, _ in self._spelt:
+        self.learn(secrets)
+
+    def learn(self, secrets: Mapping[str, str]) -> None:
+        """Replace these, too, from now on."""
+        new = sorted(secrets.keys() - self._secrets, key=lambda value: (-len(value), value))
+        first = len(self._spelt)
+        for value in new:
+            self._secrets.add(value)
+            self.numeric |= _NUMBER.fullmatch(value) is not None
+            if len(value) >= SHORTEST and not is_setting(value):
+                secret = len(self._secrets)
+                self._spelt += [(spelling, secrets[value], secret) for spelling in spellings(value)]
+        for (text, least), name, _ in self._spelt[first:]:
             for length in range(SHORTEST, min(len(text), least + 1)):
                 self._begun.setdefault(text[:length], name)
             if least < _GRAM:
-                short.setdefault(text, name)
-        self._short = short
-        self._index()
-        self._shorts = re.compile("|".join(map(re.escape, sorted(short, key=len, reverse=True)))) if short else None
+                self._short.setdefault(text, name)
+        longest_first = sorted(self._short, key=len, reverse=True)
+        self._shorts = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         self._longest_begun = max(map(len, self._begun), default=0)
+        self._index(first)
 
-    def _index(self) -> None:
+    def _index(self, first: int) -> None:
         """The grams by which pieces are found, and at which of the places in a text they are looked for.
 
         Any piece of `least` characters holds one whole gram of those that begin at every `least - _GRAM + 1`th place,
         be that counted in the secret or in the text. A search in C for each of a few is faster than a look at places.
+        What is new are the spellings from `first` on.
         """
         steps = {n: spelling.least - _GRAM + 1 for n, (spelling, _, _) in enumerate(self._spelt)}
         steps = {n: step for n, step in steps.items() if step > 0}
+        before = bool(first) and self._searches
         self._stride = min(steps.values(), default=1)
         self._searches = sum(len(self._spelt[n][0].text) // step for n, step in steps.items()) * self._stride <= _FEW
         for number, step in steps.items():
-            (text, _), _, secret = self._spelt[number]
-            for place in range(0, len(text) - _GRAM + 1, step if self._searches else 1):
-                of_gram = self._grams.setdefault(text[place : place + _GRAM], {})
-                of_gram.setdefault(secret, []).append((number, place))
+            if number >= first or (before and not self._searches):
+                text = self._spelt[number][0].text
+                places = range(0, len(text) - _GRAM + 1, step if self._searches else 1)
+                self._grams.update(text[place : place + _GRAM] for place in places)
+        self._known: dict[str, dict[int, list[tuple[int, int]]]] = {}
 
-    def learn(self, secrets: Mapping[str, str]) -> None:
-        """Replace these, too, from now on."""
-        self._secrets = {**self._secrets, **secrets}
-        self.__dict__.update(Mask(self._secrets).__dict__)
+    def _holding(self, gram: str) -> dict[int, list[tuple[int, int]]]:
+        """Where a gram stands in which spellings of which secret: looked for once it is met, since few ever are."""
+        found = self._known.get(gram)
+        if found is None:
+            found = {}
+            for number, (spelling, _, secret) in enumerate(self._spelt):
+                if spelling.least >= _GRAM:
+                    for place in _places(spelling.text, gram):
+                        found.setdefault(secret, []).append((number, place))
+            if len(self._known) >= _MET:
+                self._known.clear()
+            self._known[gram] = found
+        return found
 
     def __bool__(self) -> bool:
         """Whether there is anything to mask."""
@@ -110,8 +134,13 @@ class Mask:
 
     def _pieces(self, text: str) -> Iterator[Span]:
         known: dict[int, int] = {}
+        whole = (
+            0  # up to there stands a secret from its beginning to its end: pieces of others in it are masked with it
+        )
         for place in self._hits(text):
-            for secret, spelt in self._grams[text[place : place + _GRAM]].items():
+            if place + _GRAM <= whole:
+                continue
+            for secret, spelt in self._holding(text[place : place + _GRAM]).items():
                 if place + _GRAM <= known.get(secret, 0):
                     continue
                 for number, inner in spelt:
@@ -119,6 +148,7 @@ class Mask:
                     start, end = _run(text, place, spelling, inner)
                     if end - start >= least:
                         known[secret] = max(end, known.get(secret, 0))
+                        whole = max(whole, end if end - start == len(spelling) else 0)
                         yield start, end, name
 
     def _hits(self, text: str) -> Iterable[int]:
