@@ -38,17 +38,23 @@ def level_filter(bench: Bench) -> Iterator[Observation]:
     others = [level for level in LEVELS if level != THRESHOLD and set(_below(level)) & set(talker.levels)]
     for level in (THRESHOLD, *(others if talker.seconds < QUICK else ())):
         seen_at = _at(bench, talker, level, handshake)
-        yield seen_at
-        if seen_at.values["below"]:
-            break
+        if seen_at is not None:
+            yield seen_at
+            if seen_at.values["below"]:
+                break
     if handshake and bench.session.alive:
         _level(bench, LEVELS[-1])
 
 
-def _at(bench: Bench, talker: SeenCall, level: str, handshake: bool) -> Observation:
-    """What the tool logs at that level."""
+def _at(bench: Bench, talker: SeenCall, level: str, handshake: bool) -> Observation | None:
+    """What the tool logs at that level, None if the level is refused."""
     meta: Json = {} if handshake else {"_meta": {META + "logLevel": level}}
-    proof = _level(bench, level).proof if handshake else ()
+    proof: tuple[Frame, ...] = ()
+    if handshake:
+        asked = _level(bench, level)
+        if not isinstance(asked.result, dict):
+            return None
+        proof = asked.proof
     bench.session.hear_out()  # so that what was under way has come
     call = bench.session.request("tools/call", {**talker.params, **meta})
     bench.session.hear_out()

@@ -240,7 +240,7 @@ _ROWS: tuple[Row, ...] = (
     ),
     (
         "notification-error-200",
-        "transport-http/refused-with-http-error",
+        "transport-http/refused-with-http-error jsonrpc/notification-never-answered",
         "notifications are refused by an error in the body, with status 200",
         handling(answer=_error_on_202),
         {},
