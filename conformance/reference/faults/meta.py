@@ -116,6 +116,7 @@ FAULTS = (
         "resources/read and completion/complete are served without a protocol version in their _meta",
         _put_right(VERSION, NEW, lambda given: given is None, "resources/read", "completion/complete"),
         since=NEW,
+        transports="http",
     ),
     Fault(
         "meta-not-needed-by-reads",
