@@ -231,8 +231,7 @@ def _prompts_in_two_ways(survey: Survey) -> list[Json]:
         # Digits, which a prompt that asks for a number takes as well.
         one, other = ({"name": name, "arguments": dict.fromkeys(names, value)} for value in ("1", "2"))
         if names:
-            number = {"name": name, "arguments": {**one["arguments"], names[0]: 1}}
-            found.append({"name": name, "one": one, "other": other, "number": number})
+            found.append({"name": name, "one": one, "other": other})
     return _some(found, "no prompt has an argument")
 
 

@@ -104,13 +104,6 @@ def _half_given(call: Call) -> bool:
     return call.method == "prompts/get" and call.params.get("name") == "translate" and "text" in (given or {})
 
 
-def _as_texts(call: Call, proceed: Proceed) -> Message | None:
-    given = call.params.get("arguments")
-    if isinstance(given, dict):
-        call.params = {**call.params, "arguments": {name: str(value) for name, value in given.items()}}
-    return proceed(call)
-
-
 FAULTS = (
     Fault(
         "prompt-arguments-needed",
@@ -239,12 +232,6 @@ FAULTS = (
         "prompts/missing-argument-refused prompts/arguments-validated",
         "one of the prompts is filled without its required argument",
         forgiving(_one_of_the_prompts, lambda call: {"messages": [{"role": "user", "content": text("Summarize.")}]}),
-    ),
-    Fault(
-        "prompt-arguments-of-any-type",
-        "prompts/arguments-validated",
-        "the arguments of a prompt may be numbers",
-        instead("prompts/get", _as_texts),
     ),
     Fault(
         "prompt-without-its-arguments",
