@@ -116,9 +116,10 @@ class Requests:
         """Nothing more will be asked about `calls`: a session of thousands of requests must not keep them all."""
         forgotten = set()
         for call in calls:
-            self.calls.pop(id_key(call.id), None)
-            self._forgotten.add(hash(id_key(call.id)))
-            self.waiting.pop(id_key(call.id), None)
+            key = id_key(call.id)
+            self.calls.pop(key, None)
+            self.waiting.pop(key, None)
+            self._forgotten.add(hash(key))
             self.by_exchange.pop(call.sent.exchange or 0, None)
             forgotten.add(id(call.answers))
         self._large = [answers for answers in self._large if id(answers) not in forgotten]

@@ -74,11 +74,11 @@ class Mask:
         """
         steps = {n: spelling.least - _GRAM + 1 for n, (spelling, _, _) in enumerate(self._spelt)}
         steps = {n: step for n, step in steps.items() if step > 0}
-        before = bool(first) and self._searches
+        searched = self._searches
         self._stride = min(steps.values(), default=1)
         self._searches = sum(len(self._spelt[n][0].text) // step for n, step in steps.items()) * self._stride <= _FEW
         for number, step in steps.items():
-            if number >= first or (before and not self._searches):
+            if number >= first or (searched and not self._searches):
                 text = self._spelt[number][0].text
                 places = range(0, len(text) - _GRAM + 1, step if self._searches else 1)
                 self._grams.update(text[place : place + _GRAM] for place in places)
@@ -134,9 +134,8 @@ class Mask:
 
     def _pieces(self, text: str) -> Iterator[Span]:
         known: dict[int, int] = {}
-        whole = (
-            0  # up to there stands a secret from its beginning to its end: pieces of others in it are masked with it
-        )
+        # Up to there stands a secret from its beginning to its end: pieces of others in it are masked with it.
+        whole = 0
         for place in self._hits(text):
             if place + _GRAM <= whole:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from httpx2 import URL, Headers
@@ -41,6 +42,12 @@ def completed(written: bytes, usual: Mapping[str, str]) -> bytes:
 
 def _key(name: str) -> bytes:
     return name.lower().encode()
+
+
+def target_of(url: str) -> bytes:
+    """What stands in the first line of a request for a URL: its path and query."""
+    parts = urlsplit(url)
+    return (parts.path or "/").encode() + (b"?" + parts.query.encode() if parts.query else b"")
 
 
 def method_of(written: bytes) -> str:

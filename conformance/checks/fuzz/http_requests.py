@@ -37,7 +37,7 @@ from conformance.checks.probes import Bench
 from conformance.model import Frame, Json, Severity
 from conformance.session.messages import Unavailable, encode
 from conformance.target.urls import is_loopback
-from conformance.transports.written_requests import LEFT_OUT, USUAL
+from conformance.transports.written_requests import LEFT_OUT, USUAL, target_of
 
 ONCE = "jsonrpc/every-request-answered-once"
 ANSWERED = "transport-http/request-answered-as-json-or-sse"
@@ -61,7 +61,7 @@ class HttpRequests:
         url = urlsplit(session.transport.url)
         if not is_loopback(session.transport.host) and _behind_proxy(url.scheme):
             raise Unavailable("requests that are written out go to the server itself, and the environment has a proxy")
-        self._target = (url.path or "/").encode() + (b"?" + url.query.encode() if url.query else b"")
+        self._target = target_of(session.transport.url)
         self._stateless = session.revision.era == "stateless"
         method, params = session.era.sentinel(session)
         message: dict[str, Json] = {"jsonrpc": "2.0", "id": ID, "method": method}

@@ -295,9 +295,9 @@ class Envelope(Watcher):
         """A response whose id is that of no request of ours: what it answers is told at the end."""
         nameless = message.get("id") is None and "error" in message
         to_unread = self._illegal is not None or (nameless and (self._batched or frame.exchange is not None))
-        if to_unread or self.session.requests.has_forgotten(message.get("id")):  # as JSON-RPC has it, or late
-            return
-        self._strays += [_outlined(frame)] * (len(self._strays) < MOST_REMEMBERED)
+        known = to_unread or self.session.requests.has_forgotten(message.get("id"))  # as JSON-RPC has it, or late
+        if not known and len(self._strays) < MOST_REMEMBERED:
+            self._strays.append(_outlined(frame))
 
     def finish(self) -> None:
         """Judge what only the end shows: requests without an answer, answers without a request."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.observed import slow_call
@@ -77,12 +76,17 @@ def _broken_off(session: Session, params: Json, identified: bool = True) -> Call
         call = _request(session, params)
         _listen(session, call, identified)
         if not call.answers and _began(session, call, identified):
-            session.give_up(call)
-            session.transport.break_off(call.sent.exchange or 0)
-            session.listen(session.limits.quiet, until=partial(_lost, call))
+            break_off(session, call)
             return call
         session.wait(call)
     raise Unavailable("no call tells of its progress before it is answered")
+
+
+def break_off(session: Session, call: Call) -> None:
+    """Close the connection of a call, and wait until that has come to pass."""
+    session.give_up(call)
+    session.transport.break_off(call.sent.exchange or 0)
+    session.listen(session.limits.quiet, until=lambda: bool(call.lost))
 
 
 def _listen(session: Session, call: Call, identified: bool) -> None:
@@ -94,10 +98,6 @@ def _listen(session: Session, call: Call, identified: bool) -> None:
 def _began(session: Session, call: Call, identified: bool) -> bool:
     """Whether an event has come, or one that has an id."""
     return bool(_ids(session, call) if identified else heard(session, call.sent, "sse"))
-
-
-def _lost(call: Call) -> bool:
-    return bool(call.lost)
 
 
 def _ids(session: Session, call: Call) -> list[str]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Unpack
-from urllib.parse import urlsplit
 
 from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.broken_streams import break_off
 from conformance.checks.probes.cancellation import let_begin
 from conformance.checks.probes.observed import SeenCall, slow_call
 from conformance.checks.probes.outcome import succeeded
@@ -17,6 +17,7 @@ from conformance.session.exchanges import written_out
 from conformance.session.messages import How
 from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
+from conformance.transports.written_requests import target_of
 
 TRIES = 2
 """So often a call must fail, and two calls at once of which nothing special can be said succeed, before that counts."""
@@ -71,13 +72,13 @@ def at_once(bench: Bench) -> Iterator[Observation]:
             yield Observation(facts)
 
 
-def _tried(attempt: Callable[[], Tried | None], control: Callable[[], Tried | None] | None) -> Tried | None:
+def _tried(attempt: Callable[[], Tried | None], control: Callable[[], Tried] | None) -> Tried | None:
     """The attempt that succeeded, or the last one that failed; None if that says nothing."""
     for _ in range(TRIES):
         tried = attempt()
         if tried is None or succeeded(tried[0]):
             break
-        if control is not None and not ((usual := control()) and succeeded(usual[0])):
+        if control is not None and not succeeded(control()[0]):
             return None
     return tried
 
@@ -100,7 +101,7 @@ def _broken_off(two: _Two) -> Tried | None:
     two.first.listen(0.0)
     if broken.answers or other.answers:
         return None
-    _close(two.first, broken)
+    break_off(two.first, broken)
     two.wait(two.second, other)
     return other, (broken.sent, other.sent)
 
@@ -109,19 +110,11 @@ def _written(client: Session, params: Json) -> Call:
     """The call on a connection of its own, which can be closed whether or not an answer has begun."""
     message: Json = {"jsonrpc": "2.0", "id": client.new_id(), "method": "tools/call"}
     body = encode({**message, "params": client.era.dress(client, params)})
-    url = urlsplit(client.transport.url)
-    target = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
-    head = f"POST {target} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
-    _, call = written_out(client, head.encode() + body, body, illegal=False)
+    head = b"POST %s HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (target_of(client.transport.url), len(body))
+    _, call = written_out(client, head + body, body, illegal=False)
     assert call is not None  # since it is legal
     call.excused = True
     return call
-
-
-def _close(client: Session, call: Call) -> None:
-    client.give_up(call)
-    client.transport.break_off(call.sent.exchange or 0)
-    client.listen(client.limits.quiet, until=lambda: bool(call.lost))
 
 
 def _afterwards(two: _Two) -> Tried:

@@ -181,7 +181,7 @@ def _states(session: Session, first: Call, answers: Json, asking: list[Call]) ->
         frames = (*first.proof, *tries[0].proof)
         yield Observation({"about": "changed state", "tool": tool, "accepted": accepted}, tries[0], frames)
         if not accepted:  # a signature that nobody looks at may stand in front of what is read
-            call = _retry(session, first, answers, state=_begun_otherwise(state))
+            call = _retry(session, first, answers, state=_changed_at(state, 0))
             frames = (*first.proof, *call.proof)
             yield Observation({"about": "state's beginning", "tool": tool, "accepted": _is_done(call)}, call, frames)
     for other in asking:
@@ -192,8 +192,8 @@ def _states(session: Session, first: Call, answers: Json, asking: list[Call]) ->
             return
 
 
-def _begun_otherwise(state: str) -> str:
-    return ("A" if state[0] != "A" else "B") + state[1:]
+def _changed_at(state: str, place: int) -> str:
+    return state[:place] + ("A" if state[place] != "A" else "B") + state[place + 1 :]
 
 
 def _changed(state: str) -> list[str]:
@@ -202,7 +202,7 @@ def _changed(state: str) -> list[str]:
     if len(places) < 8:
         return []
     chosen = {places[len(places) * part // 4] for part in (1, 2, 3)}
-    return [state[:i] + ("A" if state[i] != "A" else "B") + state[i + 1 :] for i in sorted(chosen)]
+    return [_changed_at(state, place) for place in sorted(chosen)]
 
 
 def _responses(session: Session, first: Call, answers: dict[str, Json]) -> Iterator[Observation]:

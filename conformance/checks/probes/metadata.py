@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from conformance.model import Json, elements, members
-from conformance.target.urls import is_loopback
+from conformance.target.urls import PORTS, is_loopback
 from conformance.transports.web import Page, Web
 
 RESOURCE = "/.well-known/oauth-protected-resource"
@@ -90,7 +90,7 @@ def leads_elsewhere(resource: str, url: str) -> bool:
     """
     try:
         told, asked = urlsplit(resource), urlsplit(url)
-        ports = [each.port or {"https": 443}.get(each.scheme, 80) for each in (told, asked)]
+        ports = [each.port or PORTS.get(each.scheme) for each in (told, asked)]
     except ValueError:
         return True
     hosts = [each.hostname or "" for each in (told, asked)]

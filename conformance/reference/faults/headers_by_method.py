@@ -19,30 +19,23 @@ NEW = "2026-07-28"
 OF_TASKS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 
+def _unless(header: str, which: Callable[[Any, Any], bool], word: str = "") -> Apply:
+    """Do not reject requests that `which` says where what is wrong with the header has that word in its message."""
+
+    def check(handler: Any, proceed: Any, message: Any) -> None:
+        try:
+            proceed(message)
+        except RpcError as error:
+            named = header in error.message and word in error.message
+            if not (named and which(handler.endpoint.server, message)):
+                raise
+
+    return handling(check_headers=check)
+
+
 def _lenient(header: str, word: str, methods: tuple[str, ...]) -> Apply:
-    """Do not reject requests of these methods where what is wrong with the header has that word in its message."""
-
-    def check(handler: Any, proceed: Any, message: Any) -> None:
-        try:
-            proceed(message)
-        except RpcError as error:
-            if header not in error.message or word not in error.message or message["method"] not in methods:
-                raise
-
-    return handling(check_headers=check)
-
-
-def _unless(header: str, which: Callable[[Any, Any], bool]) -> Apply:
-    """Do not compare the header with the body of requests that `which` says."""
-
-    def check(handler: Any, proceed: Any, message: Any) -> None:
-        try:
-            proceed(message)
-        except RpcError as error:
-            if header not in error.message or not which(handler.endpoint.server, message):
-                raise
-
-    return handling(check_headers=check)
+    """The same for requests of these methods."""
+    return _unless(header, lambda server, message: message["method"] in methods, word)
 
 
 def _is_retry(server: Any, message: Any) -> bool:

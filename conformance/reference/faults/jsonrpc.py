@@ -354,6 +354,18 @@ FAULTS = (
         _id(lambda given: isinstance(given, str) and not given.isascii(), _ascii),
     ),
     Fault(
+        "id-trimmed",
+        ECHOED,
+        "an id that is text comes back without the blanks around it",
+        _id(lambda given: isinstance(given, str), str.strip),
+    ),
+    Fault(
+        "id-in-lower-case",
+        ECHOED,
+        "an id that is text comes back in lower case",
+        _id(lambda given: isinstance(given, str), str.lower),
+    ),
+    Fault(
         "id-text-lost-in-errors",
         ECHOED,
         "an error has the id null where the id of the request is text",

@@ -13,7 +13,6 @@ from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.call import Peer
@@ -107,16 +106,6 @@ def _silent_by_name(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
-def _id_as(change: Callable[[str], str]) -> Apply:
-    """Repeat ids that are text otherwise."""
-
-    def changed(message: Message, call: Call | None) -> None:
-        if "method" not in message and isinstance(message.get("id"), str):
-            message["id"] = change(message["id"])
-
-    return sending(changed)
-
-
 def _remembering(handler: Any, proceed: Any) -> Any:
     body = proceed()
     handler.has_called = getattr(handler, "has_called", False) or b'"tools/call"' in body
@@ -183,18 +172,6 @@ FAULTS = (
         "jsonrpc/every-request-answered-once",
         "a request whose method begins with notifications/ is not answered",
         around(_silent_by_name),
-    ),
-    Fault(
-        "id-trimmed",
-        "jsonrpc/response-id-echoed",
-        "an id that is text comes back without the blanks around it",
-        _id_as(str.strip),
-    ),
-    Fault(
-        "id-in-lower-case",
-        "jsonrpc/response-id-echoed",
-        "an id that is text comes back in lower case",
-        _id_as(str.lower),
     ),
     Fault(
         "id-constructor-refused",

@@ -118,12 +118,12 @@ def refusal(method: str, call: Call) -> str:
     if call.redirected:
         return call.lost
     if call.head is not None and call.head.status is not None:
+        answered = f"{method} is answered by HTTP status {call.head.status}"
         kind = call.head.headers.get("content-type", "no content")
         if call.late and "json" in kind:
             length = call.head.headers.get("content-length")
             announced = f", which Content-Length says has {length} bytes" if length else ""
-            status = f"{method} is answered by HTTP status {call.head.status}"
-            return f"{status} with a body that is not over{announced}: {call.lost}"
+            return f"{answered} with a body that is not over{announced}: {call.lost}"
         why = "" if not call.lost or call.empty else f": {call.lost}"
-        return f"{method} is answered by HTTP status {call.head.status} ({kind}) without a JSON-RPC response{why}"
+        return f"{answered} ({kind}) without a JSON-RPC response{why}"
     return f"{method} is not answered: {call.lost}"
