@@ -123,9 +123,17 @@ def _fewer_once_called(handler: Any, proceed: Any, status: int, body: bytes, hea
 FAULTS = (
     Fault(
         "second-unknown-read-empty",
-        "resources/not-found-32002 resources/not-found-32602 resources/not-found-never-empty-contents",
+        "resources/not-found-32002",
         "a resource that does not exist is refused once, and holds nothing from then on",
         _cached_as_empty(),
+        until="2025-11-25",
+    ),
+    Fault(
+        "second-unknown-read-empty-stateless",
+        "resources/not-found-never-empty-contents resources/not-found-32602",
+        "a resource that does not exist is refused once, and holds nothing from then on (stateless)",
+        _cached_as_empty(),
+        since="2026-07-28",
     ),
     Fault(
         "errors-of-reads-together-mixed",
