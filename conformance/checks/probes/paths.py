@@ -17,23 +17,33 @@ from conformance.model import Json, elements, members
 from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
 
-FOLDERS = 2
-"""Folders of listed files that are looked at, and as many templates of each kind."""
+FOLDERS, TEMPLATES = 2, 4
+"""Folders of listed files that are looked at, and templates of each kind."""
 SECONDS = 10.0
 """After that no further place is looked at."""
 UPWARDS = 24
 """So many folders up: more than a path has, since further ones change nothing at the root."""
 SCHEME = "file:"
+ANY = "any"
+"""Stands for the other variables of a template: what they mean does not matter above the folder."""
 
 WAYS: dict[str, Callable[[str], str]] = {
     "..": lambda path: "../" * UPWARDS + path,
+    "./..": lambda path: "./" + "../" * UPWARDS + path,
     "%2e%2e": lambda path: "%2e%2e/" * UPWARDS + path,
+    "%2E%2E%2F": lambda path: "%2E%2E%2F" * UPWARDS + quote(path, safe=""),
+    ".%2e": lambda path: ".%2e/" * UPWARDS + path,
     "..%2f": lambda path: "..%2f" * UPWARDS + quote(path, safe=""),
+    "..%5c": lambda path: "..%5c" * UPWARDS + path.replace("/", "%5c"),
     "%252e%252e%252f": lambda path: "%252e%252e%252f" * UPWARDS + path.replace("/", "%252f"),
     "....//": lambda path: "....//" * UPWARDS + path,
     "..\\": lambda path: "..\\" * UPWARDS + path.replace("/", "\\"),
+    "\uff0e\uff0e\uff0f": lambda path: "\uff0e\uff0e\uff0f" * UPWARDS + path,
+    "/ at its beginning": lambda path: "/" + path,
+    "%2F at its beginning": lambda path: quote("/" + path, safe=""),
 }
-"""How `..` may be written so that a careless look at the path does not see it, and the path put behind it."""
+"""How `..` may be written so that a careless look at the path does not see it, and the path put behind it; last what
+makes a path forget the folder that it is joined to."""
 
 _EXPRESSION = re.compile(r"\{([+/]?)(\w+)\*?\}")
 _PATH = re.compile(r"path|file|dir|folder|name", re.I)
@@ -85,21 +95,22 @@ def _folders(bench: Bench) -> Iterator[tuple[str, str]]:
 
 
 def _templates(bench: Bench) -> Iterator[tuple[str, str]]:
-    """What stands before and behind the one variable of a template, if that may be a path."""
+    """What stands before and behind the last variable of a template, if that may be a path."""
     files: list[tuple[str, str]] = []
     others: list[tuple[str, str]] = []
     for item in bench.survey.templates:
         template = str(item.get("uriTemplate"))
         found = list(_EXPRESSION.finditer(template))
-        if template.count("{") != 1 or len(found) != 1:
+        if not found or template.count("{") != len(found):
             continue
-        [only] = found
-        place = template[: only.start()] + ("/" if only[1] == "/" else ""), template[only.end() :]
+        *_, last = found
+        before = _EXPRESSION.sub(ANY, template[: last.start()]) + ("/" if last[1] == "/" else "")
+        place = before, template[last.end() :]
         if template.startswith(SCHEME):
             files.append(place)
-        elif only[1] or _PATH.search(only[2]):
+        elif last[1] or _PATH.search(last[2]):
             others.append(place)
-    yield from (*files[:FOLDERS], *others[:FOLDERS])
+    yield from (*files[:TEMPLATES], *others[:TEMPLATES])
 
 
 def _holds(call: Call, token: str) -> bool:
