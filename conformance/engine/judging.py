@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from conformance.catalogue.cases import Condition, Expectation, Outcome, Step
-from conformance.catalogue.patterns import ABSENT, match, render
+from conformance.catalogue.patterns import ABSENT, match, render, shorten
 from conformance.catalogue.references import Values, root
 from conformance.checks.invariants.base import is_integer
 from conformance.checks.probes import Bench
@@ -270,7 +270,10 @@ class Judge:
             self.ledger.block(expectation.requirement, rule)
             return
         where = f"{mismatch.path}: " if mismatch.path else ""
-        self._broke(expectation, render(expectation.pattern, self.values), where + mismatch.actual, proof)
+        actual = where + mismatch.actual
+        if mismatch.path == "result" and "error" in members(value):  # that there is no result would tell little
+            actual = f"error: {shorten(members(value)['error'])}"
+        self._broke(expectation, render(expectation.pattern, self.values), actual, proof)
 
     def _broke(
         self, expectation: Expectation, expected: str, actual: str, proof: tuple[Frame, ...], silence: Silence = ""

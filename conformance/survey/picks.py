@@ -246,8 +246,13 @@ def _completions(survey: Survey) -> list[Json]:
 
 
 def _lists(survey: Survey) -> list[Json]:
+    return _some(_all_lists(survey), "the server declares no list")
+
+
+def _all_lists(survey: Survey) -> list[Json]:
+    """Those that are given come first."""
     pages = dict(survey.pages)
-    found = [
+    return [
         {
             "name": name,
             "method": LISTS[name][0],
@@ -255,10 +260,10 @@ def _lists(survey: Survey) -> list[Json]:
             "key": KEYS[name],
             "capability": capability_of(name),
             "pages": pages.get(name, 0),
+            "given": name in survey.given,
         }
-        for name in survey.declared_lists
+        for name in sorted(survey.declared_lists, key=lambda name: name not in survey.given)
     ]
-    return _some(found, "the server declares no list")
 
 
 def _paged_lists(survey: Survey) -> list[Json]:
@@ -302,7 +307,7 @@ def _any_requests(survey: Survey) -> list[Json]:
 
 
 def _plain_requests(survey: Survey) -> list[Json]:
-    found: list[Json] = [{"method": LISTS[name][0], "params": {}} for name in survey.declared_lists]
+    found: list[Json] = [{"method": LISTS[name][0], "params": {}} for name in survey.given]
     wanted = {"tools/call": _tool_calls, "prompts/get": _prompts, "resources/read": _reads}
     if survey.declares("completions"):
         wanted["completion/complete"] = _completions
@@ -341,7 +346,7 @@ def _reads(survey: Survey) -> list[Json]:
 
 
 def _stateless_methods(survey: Survey) -> list[Json]:
-    return ["server/discover", *(LISTS[name][0] for name in survey.declared_lists)]
+    return ["server/discover", *(each["method"] for each in _all_lists(survey))]
 
 
 def _named_requests(survey: Survey) -> list[Json]:

@@ -94,6 +94,7 @@ class Survey:
     """Items of each list, all pages, only those that are objects; `pages` is the number of pages of each list.
 
     `quick` are the lists no page of which took longer than QUICK seconds.
+    `given` are the lists that had a result, whatever is in it.
     `unread` are the lists that the server declared and did not give, or not to the end; `cut` says of which we read no
     more, and how much was read. `versions` are those that the server says it supports, where it is to say so.
     """
@@ -106,6 +107,7 @@ class Survey:
     prompts: tuple[Json, ...] = ()
     pages: tuple[tuple[str, int], ...] = ()
     quick: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
@@ -249,19 +251,21 @@ def take(session: Session, policy: CallPolicy, samples: Samples, end: float = ma
     found: dict[str, tuple[Json, ...]] = {}
     pages: list[tuple[str, int]] = []
     quick: list[str] = []
+    given: list[str] = []
     unread: list[str] = []
     cut: list[str] = []
     for name in survey.declared_lists:
         method, member = LISTS[name]
         items: list[Json] = []
         count = size = 0
-        whole, slowest = True, 0.0
+        whole, slowest, has_result = True, 0.0, False
         try:
             for call, page in walk(session, method, member) if time.monotonic() < end else ():
                 items += page
                 count += 1
                 size += size_of(call)
                 slowest = max(slowest, call.answers[0].at - call.sent.at if call.answers else math.inf)
+                has_result |= isinstance(call.result, dict)
                 whole &= isinstance(call.result, dict) and isinstance(call.result.get(member), list)
                 if time.monotonic() >= end:
                     break
@@ -276,6 +280,7 @@ def take(session: Session, policy: CallPolicy, samples: Samples, end: float = ma
         except Unread as why:
             whole = False
             cut.append(f"the list of {name} was read no further than {count} pages: {why}")
+        given += [name] if has_result else []
         unread += [] if whole else [name]
         quick += [name] if whole and slowest <= QUICK else []
         found[name] = tuple(items)
@@ -285,6 +290,7 @@ def take(session: Session, policy: CallPolicy, samples: Samples, end: float = ma
         policy,
         pages=tuple(pages),
         quick=tuple(quick),
+        given=tuple(given),
         unread=tuple(unread),
         cut=tuple(cut),
         versions=_versions(session.opening),

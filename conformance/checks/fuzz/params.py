@@ -13,7 +13,7 @@ from conformance.codes import HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST
 from conformance.model import Json, Severity
 from conformance.session.eras.stateless import META
 from conformance.session.messages import encode
-from conformance.survey.survey import Survey, Unavailable, required_of
+from conformance.survey.survey import LISTS, Survey, Unavailable, required_of
 from conformance.validation.wire_schemas import Method, WireSchemas, for_revision
 
 REFUSED = "jsonrpc/invalid-params-refused"
@@ -205,7 +205,10 @@ def _there(value: Json, place: tuple[str | int, ...]) -> bool:
 
 
 def good_params(survey: Survey) -> dict[str, dict[str, Json]]:
-    """Valid params of each method, made of what the server offers. No tool is named that may not be called."""
+    """Valid params of each method, made of what the server offers. No tool is named that may not be called.
+
+    A list that is refused as it is would be refused for whatever is wrong with its params.
+    """
     uri = next((r["uri"] for r in survey.resources if isinstance(r.get("uri"), str)), "mcp-conform:none")
     prompts = survey.named_prompts
     prompt = min(prompts, key=lambda p: len(required_of(p)), default={"name": "mcp-conform-none"})
@@ -221,7 +224,7 @@ def good_params(survey: Survey) -> dict[str, dict[str, Json]]:
         get["arguments"] = survey.prompt_arguments(prompt)
     reference = {"type": "ref/prompt", "name": prompt["name"]}
     task = {"taskId": "mcp-conform-none"}
-    listed = ("tools/list", "resources/list", "resources/templates/list", "prompts/list", "tasks/list")
+    listed = (*(LISTS[name][0] for name in survey.given), "tasks/list")
     return {
         "ping": {},
         "server/discover": {},

@@ -20,7 +20,7 @@ from conformance.reference.fault import (
     without,
 )
 from conformance.reference.methods import METHODS
-from conformance.reference.wire import INVALID_PARAMS, INVALID_REQUEST, Message, RpcError
+from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,12 @@ def _unknown_method(outcome: Any) -> Any:
 def _any_case(call: Call, proceed: Proceed) -> Message | None:
     names = {name.lower(): name for name in METHODS}
     call.method = names.get(call.method.lower(), call.method)
+    return proceed(call)
+
+
+def _lists_failing(call: Call, proceed: Proceed) -> Message | None:
+    if call.method in ("tools/list", "prompts/list", "resources/list", "resources/templates/list"):
+        raise RpcError(INTERNAL_ERROR, "fetch failed")
     return proceed(call)
 
 
@@ -247,5 +253,12 @@ FAULTS = (
         "an unknown tool gives -32300",
         code(UNKNOWN_TOOL, -32300),
         since="2026-07-28",
+    ),
+    Fault(
+        "lists-fail-inside",
+        "tools/methods-available prompts/methods-available resources/methods-available"
+        " resources/templates-list-available",
+        "each list is refused by an internal error",
+        around(_lists_failing),
     ),
 )

@@ -138,8 +138,7 @@ FAULTS = (
     ),
     Fault(
         "prompts-list-unknown",
-        "prompts/methods-available jsonrpc/optional-params-may-be-absent pagination/invalid-cursor-refused"
-        " pagination/invalid-cursor-survived",
+        "prompts/methods-available",
         "prompts/list is an unknown method",
         failing("prompts/list", METHOD_NOT_FOUND),
     ),

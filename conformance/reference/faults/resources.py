@@ -198,8 +198,7 @@ FAULTS = (
     ),
     Fault(
         "resources-list-unknown",
-        "resources/methods-available jsonrpc/optional-params-may-be-absent pagination/invalid-cursor-refused"
-        " pagination/invalid-cursor-survived",
+        "resources/methods-available",
         "resources/list is an unknown method",
         failing("resources/list", METHOD_NOT_FOUND),
     ),
