@@ -58,7 +58,7 @@ OTHER_CLIENT_META: Json = {
 
 TEXT_ID = "hé世 1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 NOTHING = "the server declares nothing that could be asked for"
-NO_SUCH_URI = "mcp-conform://no-such-resource/7f3a"
+NO_SUCH_URI, NO_SUCH_PROMPT = "mcp-conform://no-such-resource/7f3a", "mcp-conform-no-such-prompt"
 
 
 def _may_be_called(survey: Survey) -> Sequence[Json]:
@@ -205,6 +205,13 @@ def _prompts(survey: Survey) -> list[Json]:
     prompts = sorted(survey.named_prompts, key=lambda prompt: len(required_of(prompt)))
     found = [{"name": prompt.get("name"), "arguments": survey.prompt_arguments(prompt)} for prompt in prompts]
     return _some(found, "the server lists no prompt")
+
+
+def _any_prompts(survey: Survey) -> list[Json]:
+    try:
+        return _prompts(survey)
+    except Unavailable:
+        return [{"name": NO_SUCH_PROMPT}]
 
 
 def _strict_prompts(survey: Survey) -> list[Json]:
@@ -379,6 +386,7 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "listed-or-unknown-resource-uri": _any_uris,
     "unknown-resource": _unknown_resources,
     "prompt-get": _prompts,
+    "listed-or-unknown-prompt": _any_prompts,
     "prompt-get-lacking-a-required-argument": _strict_prompts,
     "prompt-get-without-arguments": _bare_prompts,
     "prompt-get-in-two-ways": _prompts_in_two_ways,

@@ -9,7 +9,7 @@ from conformance.checks.fuzz.choices import Choices
 from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Breach, Example, Reply
 from conformance.checks.fuzz.schema_values import Break, Maker, Part, broken
 from conformance.checks.probes import Bench
-from conformance.codes import HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST
+from conformance.codes import HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from conformance.model import Json, Severity
 from conformance.session.eras.stateless import META
 from conformance.session.messages import encode
@@ -125,6 +125,8 @@ class InvalidParams:
             )
         if reply.code == INVALID_PARAMS or (self._http and reply.code == HEADER_MISMATCH):
             return REFUSED
+        if reply.code == METHOD_NOT_FOUND:  # whatever the params are
+            return ""
         if (
             example.about["unseen"]
             or reply.codeless

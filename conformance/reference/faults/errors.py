@@ -20,7 +20,14 @@ from conformance.reference.fault import (
     without,
 )
 from conformance.reference.methods import METHODS
-from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Message, RpcError
+from conformance.reference.wire import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    Message,
+    RpcError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +56,12 @@ def _any_case(call: Call, proceed: Proceed) -> Message | None:
 def _lists_failing(call: Call, proceed: Proceed) -> Message | None:
     if call.method in ("tools/list", "prompts/list", "resources/list", "resources/templates/list"):
         raise RpcError(INTERNAL_ERROR, "fetch failed")
+    return proceed(call)
+
+
+def _nothing_of_resources_and_prompts(call: Call, proceed: Proceed) -> Message | None:
+    if call.method.startswith(("resources/", "prompts/")):
+        raise RpcError(METHOD_NOT_FOUND, "Method not found")
     return proceed(call)
 
 
@@ -260,5 +273,11 @@ FAULTS = (
         " resources/templates-list-available",
         "each list is refused by an internal error",
         around(_lists_failing),
+    ),
+    Fault(
+        "resources-and-prompts-not-there",
+        "resources/methods-available prompts/methods-available resources/templates-list-available",
+        "resources and prompts are declared, and all their methods are unknown",
+        around(_nothing_of_resources_and_prompts),
     ),
 )

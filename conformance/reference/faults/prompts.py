@@ -131,8 +131,7 @@ FAULTS = (
     ),
     Fault(
         "prompts-get-unknown",
-        "prompts/methods-available prompts/unknown-name-refused prompts/missing-argument-refused"
-        " jsonrpc/invalid-params-refused",
+        "prompts/methods-available prompts/missing-argument-refused",
         "prompts/get is an unknown method",
         failing("prompts/get", METHOD_NOT_FOUND),
     ),

@@ -204,8 +204,7 @@ FAULTS = (
     ),
     Fault(
         "resources-read-unknown",
-        "resources/methods-available resources/listed-readable resources/uri-inputs-validated"
-        f" resources/internal-error-32603 jsonrpc/invalid-params-refused {NOT_FOUND}",
+        "resources/methods-available",
         "resources/read is an unknown method",
         failing("resources/read", METHOD_NOT_FOUND),
     ),
