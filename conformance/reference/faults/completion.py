@@ -78,10 +78,16 @@ def _more_though_all(result: Message, call: Call) -> None:
 FAULTS = (
     Fault(
         "complete-unknown",
-        "completion/method-available completion/unknown-prompt-refused completion/missing-arguments-refused"
-        " jsonrpc/invalid-params-refused",
+        "completion/method-available",
         "completion/complete is an unknown method although completions is declared",
         failing("completion/complete", METHOD_NOT_FOUND),
+        since="2025-03-26",
+    ),
+    Fault(
+        "complete-unknown-of-nothing",
+        "completion/method-available tools/embedded-resource-needs-capability",
+        "completions is declared, completion/complete an unknown method, and there is nothing to complete",
+        several(without("prompts", "resources"), failing("completion/complete", METHOD_NOT_FOUND)),
         since="2025-03-26",
     ),
     Fault(
