@@ -176,6 +176,10 @@ class Session:
         uris = [item["uri"] for item in self.items("resources")]
         nowhere = "mcp-conform://no-such-resource/second"
         unknown = {"uri": nowhere, "other-uri": f"{nowhere}/other", "long-uri": "mcp-conform://" + "x" * 4096}
+        gets = [
+            {"name": prompt["name"], "arguments": dict.fromkeys(names, "x")}
+            for prompt, names in sorted(prompts, key=lambda each: len(each[1]))
+        ]
         known = {
             "declared-list": [self._list(member) for member in self.lists],
             "paged-list": [self._list(member) for member in self.lists if self.lists[member]["pages"] > 1],
@@ -199,10 +203,8 @@ class Session:
             "listed-resource-uri": uris,
             "listed-or-unknown-resource-uri": uris or [unknown["uri"]],
             "unknown-resource": [unknown],
-            "prompt-get": [
-                {"name": prompt["name"], "arguments": dict.fromkeys(names, "x")}
-                for prompt, names in sorted(prompts, key=lambda each: len(each[1]))
-            ],
+            "prompt-get": gets,
+            "listed-or-unknown-prompt": gets or [{"name": "mcp-conform-no-such-prompt"}],
             "prompt-get-lacking-a-required-argument": [
                 {"name": prompt["name"], "arguments": {}} for prompt, names in prompts if names
             ],
@@ -219,4 +221,5 @@ class Session:
             "key": KEYS[member],
             "capability": name.replace("templates", "resources"),
             "pages": self.lists[member]["pages"],
+            "given": "keys" in self.lists[member],
         }
