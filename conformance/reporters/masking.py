@@ -68,7 +68,7 @@ OURS: Mapping[type, frozenset[str]] = {
         Requirement: "id text levels bases urls observable transports capabilities client needs probe caution "
         "unobservable",
         Report: "version started seconds complete exit counts diagnosis hint untried fail_on",
-        Survey: "policy pages quick unread cut",
+        Survey: "policy pages quick given unread cut",
         events.Started: "",
         events.Noted: "",
         events.NotTested: "name",
