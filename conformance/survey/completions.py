@@ -15,6 +15,8 @@ MAX_EACH = 8
 _EXPRESSION = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
 _MODIFIER = re.compile(r"(\*|:\d+)$")
 
+NO_SUCH_PROMPT = "mcp-conform-no-such-prompt"
+
 
 def completions(survey: Survey) -> list[Json]:
     """What may be completed, the first MAX_EACH arguments and variables by turns.
@@ -28,7 +30,7 @@ def completions(survey: Survey) -> list[Json]:
 
 def completions_or_none_such(survey: Survey) -> list[Json]:
     """The same with `listed: true`, or one of a prompt that does not exist, with `listed: false`."""
-    unknown = _completion({"type": "ref/prompt", "name": "mcp-conform-no-such-prompt"}, "x", [])
+    unknown = _completion({"type": "ref/prompt", "name": NO_SUCH_PROMPT}, "x", [])
     return [{**each, "listed": True} for each in completions(survey)] or [{**unknown, "listed": False}]
 
 

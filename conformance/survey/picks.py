@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from conformance.model import Json, members
 from conformance.revisions import STATELESS
-from conformance.survey.completions import completions, completions_or_none_such
+from conformance.survey.completions import NO_SUCH_PROMPT, completions, completions_or_none_such
 from conformance.survey.mirrored import mirrored_arguments, named_requests
 from conformance.survey.survey import (
     LISTS,
@@ -58,7 +58,7 @@ OTHER_CLIENT_META: Json = {
 
 TEXT_ID = "hé世 1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 NOTHING = "the server declares nothing that could be asked for"
-NO_SUCH_URI, NO_SUCH_PROMPT = "mcp-conform://no-such-resource/7f3a", "mcp-conform-no-such-prompt"
+NO_SUCH_URI = "mcp-conform://no-such-resource/7f3a"
 
 
 def _may_be_called(survey: Survey) -> Sequence[Json]:
