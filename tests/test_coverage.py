@@ -19,7 +19,7 @@ NOT_YET = 0
 WITHOUT_PROBES = 168
 """Cases that hold no probe: the number may only rise."""
 
-BY_YAML = 291
+BY_YAML = 292
 """Requirements that an expectation in a case decides: the number may only rise."""
 
 

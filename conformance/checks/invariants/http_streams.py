@@ -169,9 +169,13 @@ class HttpStreams(Watcher):
                 self._ids[identifier] = (frame, digest)
             if len(self._ids) > 1:
                 self.ledger.held(UNIQUE)
-        elif known[1] != digest:
+        elif known[1] != digest or not self._replayed(known[0], frame):
             what = "two events of a session have the same id"
             self._broke(UNIQUE, what, "an id for each event", f"id {identifier[:100]!r} again", (known[0], frame))
+
+    def _replayed(self, *frames: Frame) -> bool:
+        """Whether one of them came again on purpose, on the rest of a stream that was broken off."""
+        return any(frame.exchange in self.session.watching.replayed for frame in frames)
 
     # -- messages
 

@@ -162,6 +162,7 @@ TABLE = {
     "transport-http.sessions": "transport_http.sessions",
     "transport-http.versions": "transport_http.versions",
     "transport-http.silence": "broken_streams.silence",
+    "transport-http.two-streams": "two_streams.two_streams",
     "transport-http.stream-end": "transport_http.stream_end",
     "transport-sse.origins": "origins.origins_apart",
     "transport-stdio.chunks": "transport_stdio.chunks",

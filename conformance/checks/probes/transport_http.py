@@ -17,6 +17,7 @@ VERSION = "MCP-Protocol-Version"
 NO_VERSION = "not-a-version"
 UNKNOWN_METHOD = "mcp-conform/unknown-method"
 OLDER = "2025-11-25"
+ENDED = "ended session"
 FAILURE = 500
 """From this status on HTTP blames the server."""
 
@@ -100,6 +101,8 @@ def sessions(bench: Bench) -> Iterator[Observation]:
     call = session.send("ping", illegal=True)
     session.http_headers[SESSION] = own
     yield _asked(session, call, {"about": "missing id"})
+    if call.head is not None and call.head.status == 400:
+        yield from _got(session, {SESSION: ""}, "missing id")
     other = bench.connect(shared=True)
     identifier = other.http_headers.get(SESSION)
     if identifier is None:
@@ -107,12 +110,12 @@ def sessions(bench: Bench) -> Iterator[Observation]:
     sent = exchange(other, "delete", other.http_headers)
     head = head_of(other, sent, other.limits.answer)
     other.http_headers.pop(SESSION)
-    facts: dict[str, Json] = {"about": "ended session", "delete": head.status if head is not None else 0}
+    facts: dict[str, Json] = {"about": ENDED, "delete": head.status if head is not None else 0}
     # In the other session a 404 would be the end of it.
     call = session.send("ping", illegal=True, headers={SESSION: identifier})
     yield _asked(session, call, facts)
     if head is not None and head.status in (200, 204) and call.head is not None and call.head.status == 404:
-        yield from _otherwise(session, {SESSION: identifier}, "ended session")
+        yield from _otherwise(session, {SESSION: identifier}, ENDED)
 
 
 def versions(bench: Bench) -> Iterator[Observation]:
@@ -137,14 +140,32 @@ def _otherwise(session: Session, headers: Mapping[str, str], about: str) -> Iter
     if head is not None:
         taken = 200 <= (head.status or 0) < 300
         yield Observation({**facts, "status": head.status, "taken": taken}, None, (sent, head), told(head))
-    sent = exchange(session, "get", {**session.http_headers, **headers, "Accept": STREAM}, "other")
+    yield from _got(session, headers, about)
+
+
+def _got(session: Session, headers: Mapping[str, str], about: str) -> Iterator[Observation]:
+    """A GET with other headers, those without a value left out.
+
+    If the GET of an ended session is refused otherwise than it should be: whether one that is right opens a stream.
+    """
+    sent, head = _get(session, headers)
+    if head is None:
+        return
+    facts: dict[str, Json] = {"about": f"{about}, otherwise", "way": "GET", "status": head.status}
+    facts["taken"] = is_stream(head) and 200 <= (head.status or 0) < 300
+    if about == ENDED and head.status not in (200, 404):
+        _, usual = _get(session, {})
+        facts["offered"] = usual is not None and is_stream(usual) and usual.status == 200
+    yield Observation(facts, None, (sent, head), told(head))
+
+
+def _get(session: Session, headers: Mapping[str, str]) -> tuple[Frame, Frame | None]:
+    """A GET that is broken off once its head is there, and that head."""
+    whole = {**session.http_headers, **headers, "Accept": STREAM}
+    sent = exchange(session, "get", {name: value for name, value in whole.items() if value}, "other")
     head = head_of(session, sent, session.limits.answer)
     session.transport.break_off(sent.exchange or 0)
-    if head is not None:
-        taken = is_stream(head) and 200 <= (head.status or 0) < 300
-        yield Observation(
-            {**facts, "way": "GET", "status": head.status, "taken": taken}, None, (sent, head), told(head)
-        )
+    return sent, head
 
 
 def _asked(session: Session, call: Call, facts: dict[str, Json]) -> Observation:

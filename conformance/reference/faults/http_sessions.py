@@ -46,7 +46,7 @@ def _sessions_live_on(handler: Any, proceed: Any) -> None:
 
 
 def _stream_of_the_dead(handler: Any, proceed: Any, body: bytes) -> None:
-    if handler.headers.get("Mcp-Session-Id") in handler.endpoint.sessions:
+    if handler.headers.get("Mcp-Session-Id") in {None, *handler.endpoint.sessions}:
         proceed(body)
         return
     handler.begin_events({})
@@ -67,6 +67,28 @@ def _notifications_past(status: int) -> Callable[[Any, Any, bytes], None]:
             handler.answer(202, b"", {})
 
     return post
+
+
+def _get_refused(status: int) -> Callable[[Any, Any, bytes], None]:
+    """Refuse a GET of a session that does not exist with another status."""
+
+    def get(handler: Any, proceed: Any, body: bytes) -> None:
+        from conformance.reference.http import Refusal
+
+        try:
+            proceed(body)
+        except Refusal as refusal:
+            raise Refusal(status, str(refusal)) if refusal.status == 404 else refusal from None
+
+    return get
+
+
+def _get_without_session(handler: Any, proceed: Any, body: bytes) -> None:
+    if "Mcp-Session-Id" in handler.headers:
+        proceed(body)
+        return
+    handler.begin_events({})
+    handler.close_connection = True
 
 
 def _unless(verb: str) -> Callable[[Any, Any], None]:
@@ -119,6 +141,20 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/terminated-session-404",
         "a GET with the id of a terminated session opens a stream",
         handling(_get=_stream_of_the_dead),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "dead-session-get-405",
+        "transport-http/terminated-session-404",
+        "a GET with the id of a terminated session gives 405",
+        handling(_get=_get_refused(405)),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "missing-session-get-served",
+        "transport-http/missing-session-id-400",
+        "a GET without a session id opens a stream",
+        handling(_get=_get_without_session),
         {"until": "2025-11-25"},
     ),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 
 from conformance.reference.fault import several
 from conformance.reference.http_fault import handling, over_http
@@ -141,6 +142,41 @@ def _straying(server: Server) -> None:
     Exchange.closed = lambda exchange: False  # type: ignore[assignment,method-assign]
 
 
+def _many_listeners(copies: bool) -> Apply:
+    """Serve each GET a stream of its own, `copies` for all, or the newest alone; each counts its events from 0."""
+
+    def get(handler: Any, proceed: Any, body: bytes) -> None:
+        from conformance.reference.streams import Stream
+
+        session = handler._check_standing()
+        if "Last-Event-ID" in handler.headers or not handler._accepts("text/event-stream"):
+            proceed(body)
+            return
+        own = Stream(0)
+        listeners = getattr(session, "listeners", [])
+        session.listeners = [*listeners, own]
+        session.standing.add = partial(_to_listeners, session, copies)
+        handler.begin_events({})
+        for _, data in own.follow(0, partial(_hung_up, handler)):
+            handler.wfile.write(data)
+            handler.wfile.flush()
+        session.listeners.remove(own)
+        handler.close_connection = True
+
+    return handling(_get=get)
+
+
+def _hung_up(handler: Any) -> bool:
+    from conformance.reference.streams import hung_up
+
+    return hung_up(handler)
+
+
+def _to_listeners(session: Any, copies: bool, data: bytes) -> bytes:
+    written = [each.add(data) for each in session.listeners[0 if copies else -1 :]]
+    return written[-1] if written else b""
+
+
 def _is_progress(message: Any) -> bool:
     return isinstance(message, dict) and message.get("method") == "notifications/progress"
 
@@ -174,6 +210,27 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/no-broadcast transport-http/get-stream-messages-unrelated transport-http/sse-messages-related",
         "while a GET listens, progress comes on its stream as well",
         _elsewhere(_is_progress, here=True),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "copies-to-all-gets",
+        "transport-http/no-broadcast transport-http/event-ids-unique",
+        "what is said unasked comes on each stream that was opened by GET",
+        _many_listeners(copies=True),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "copies-to-all-gets-without-ids",
+        "transport-http/no-broadcast transport-http/sse-priming-event",
+        "what is said unasked comes on each stream that was opened by GET, and events have no ids",
+        several(_without_ids, _many_listeners(copies=True)),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "event-ids-anew-with-each-get",
+        "transport-http/event-ids-unique",
+        "the ids of events begin anew with each stream that is opened by GET",
+        _many_listeners(copies=False),
         {"until": "2025-11-25"},
     ),
     (
