@@ -52,12 +52,13 @@ class Call:
     """One request of ours and what came of it.
 
     `lost` says why no answer can come any more, "" while one can; `unread` that one has come and was too large, `late`
-    that its time was up, `refused` that nobody took the request, `empty` that what answered it over HTTP held nothing.
-    `awaited` means that nobody asks what the answer says, only whether it comes. `answers` are all responses with its
-    id, so a second one is not lost. `notifications` arrived between the request and its first answer, the first ROOM
-    bytes of them, until its case is over; `levels` are those of the log messages among them, and are kept. `hung` says
-    that no answer came in all the time that there is for one, nor when the call was cancelled. `opens` is the id of the
-    session that it opens, as HTTP gives it with the first part of the answer.
+    that its time was up, `refused` that nobody took the request, `empty` that what answered it over HTTP held nothing,
+    `garbled` that it was a body that says it is JSON and is not. `awaited` means that nobody asks what the answer says,
+    only whether it comes. `answers` are all responses with its id, so a second one is not lost. `notifications` arrived
+    between the request and its first answer, the first ROOM bytes of them, until its case is over; `levels` are those
+    of the log messages among them, and are kept. `hung` says that no answer came in all the time that there is for one,
+    nor when the call was cancelled. `opens` is the id of the session that it opens, as HTTP gives it with the first
+    part of the answer.
     """
 
     id: Json
@@ -72,6 +73,7 @@ class Call:
     late: bool = False
     refused: bool = False
     empty: bool = False
+    garbled: bool = False
     excused: bool = False
     counted: bool = False
     hung: bool = False

@@ -160,8 +160,11 @@ class Requests:
         self.patience.answered(call, 0.0 if call.lost else frame.at - call.sent.at)
 
     def guess(self, frame: Frame) -> None:
-        """An answer in another encoding than UTF-8 is one all the same, so that it is not waited for."""
+        """What cannot be read may be an answer: one in another encoding than UTF-8 is, so that it is not waited for."""
         if is_utf8(frame.data):
+            asked = self.by_exchange.get(frame.exchange or 0)
+            if asked is not None and frame.channel == "body" and "json" in frame.headers.get("content-type", ""):
+                asked.garbled = True
             return
         message, readable = parse(frame.data.decode("utf-8", "replace").encode())
         identifier = message.get("id") if readable and isinstance(message, dict) else None

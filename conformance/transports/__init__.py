@@ -45,7 +45,8 @@ class Arrival(NamedTuple):
     `head` (HTTP status and headers), `event` (an event without data) or `end` (of an answer, as in
     `Ended.arrival`); of HTTP+SSE `endpoint` (the data of the event of that type), `event` (one of a type that is not
     known) and `reply` (the body that answers a POST). AGAIN is nothing that came: the message was sent again, as the
-    server had asked. `fields` are `id`, `retry` and, of HTTP+SSE, `event` of an event.
+    server had asked. `fields` are `id`, `retry` and, of HTTP+SSE, `event` of an event;
+    `surplus` of a body, how many bytes came after its end.
     `at` is a `time.monotonic()`. `omitted` counts bytes cut off because the message was longer than the transport
     keeps.
     """

@@ -14,7 +14,8 @@ class Job:
 
     `written` is when it was sent, in seconds of the monotonic clock. `speaks` is the socket on which the answer comes;
     `dropped` means that we have broken it off. `whole` means that `data` is the request with its head; `apart` that
-    what answers it is no message. `again` is how often it was sent again, as the server had asked.
+    what answers it is no message. `again` is how often it was sent again, as the server had asked,
+    `surplus` the bytes that came after the end of its answer.
     """
 
     number: int
@@ -29,6 +30,7 @@ class Job:
     dropped: bool = False
     written: float = 0.0
     again: int = 0
+    surplus: int = 0
 
     def stale(self, error: Exception, at_once: float) -> bool:
         """Whether only a connection of earlier exchanges has ended, as servers close those that are idle.

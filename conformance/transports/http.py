@@ -21,7 +21,7 @@ from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_head
 from conformance.transports.ended_sessions import session_ended, turned_away
 from conformance.transports.event_stream import Event, EventStream, is_stream
 from conformance.transports.exchange import Job, Over
-from conformance.transports.http_client import client_for, refused, shut, socket_of
+from conformance.transports.http_client import client_for, refused, shut, socket_of, surplus
 from conformance.transports.pace import Pace
 from conformance.transports.redirects import onward, plain
 from conformance.transports.written_requests import APART, WHOLE, WrittenAnswer, completed, connected, method_of
@@ -353,7 +353,8 @@ class HttpTransport(AtUrl):
             start = bytes(body[:MAX_SAID])
             if body and job.method == "POST":
                 channel = "reply" if job.apart else self.body
-                self._put(Arrival(channel, kept(body), time.monotonic(), job.number, status, headers, omitted))
+                fields = {"surplus": str(job.surplus)} if job.surplus else {}
+                self._put(Arrival(channel, kept(body), time.monotonic(), job.number, status, headers, omitted, fields))
         return start
 
     def _hold(self, size: int) -> int:
@@ -368,13 +369,19 @@ class HttpTransport(AtUrl):
         self._inbox.put(arrival, len(arrival.data))
 
     def _trace(self, job: Job, event: str, info: Mapping[str, Any]) -> None:
-        """Keeps the sockets that the client opens, so that closing can wake whoever reads from them."""
+        """Keeps the sockets that the client opens, so that closing can wake whoever reads from them.
+
+        A connection on which more has come than the answer is closed.
+        """
         if event.endswith((".connect_tcp.started", ".send_request_body.complete")):
             job.written = time.monotonic()
         elif event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._connecting = time.monotonic() - job.written
             job.connected = True
             self._keep(info["return_value"].get_extra_info("socket"))
+        elif event.endswith(".receive_response_body.complete") and (more := surplus(self._client, job.speaks)):
+            job.surplus = more
+            shut(job.speaks)
 
     def _keep(self, connection: socket.socket) -> None:
         with self._changed:

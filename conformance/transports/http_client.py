@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.model import Limits
 from conformance.target.headers import header_flaw
@@ -30,6 +30,21 @@ def socket_of(response: Response) -> socket.socket | None:
     """The socket on which an answer comes, if that can be told."""
     stream = response.extensions.get("network_stream")
     return stream.get_extra_info("socket") if stream is not None else None
+
+
+def surplus(client: Client, connection: socket.socket | None) -> int:
+    """How many bytes have come on a connection after the end of an answer, while that is being closed.
+
+    They must not be taken for the next answer (RFC 9112, 6.3), which is what the library does with them; it has no
+    public way to tell.
+    """
+    pool = getattr(getattr(client, "_transport", None), "_pool", None)
+    for each in getattr(pool, "connections", ()):
+        inner: Any = getattr(each, "_connection", None)
+        stream = getattr(inner, "_network_stream", None)
+        if stream is not None and stream.get_extra_info("socket") is connection:
+            return len(inner._h11_state.trailing_data[0])
+    return 0
 
 
 def refused(error: Exception) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.model import Json, Limits
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.event_stream import STREAM, EventStream, media_type
-from conformance.transports.http_client import client_for, shut
+from conformance.transports.http_client import client_for, shut, surplus
 from conformance.transports.pace import Pace
 from conformance.transports.redirects import LEADING, onward, origin
 
@@ -184,6 +184,10 @@ class Web:
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             connection = info["return_value"].get_extra_info("socket")
             self._sockets = {known for known in self._sockets if known.fileno() >= 0} | {connection}
+        elif event.endswith(".receive_response_body.complete"):
+            for connection in self._sockets:
+                if surplus(self._client, connection):
+                    shut(connection)
 
     def _give_up(self) -> None:
         self._late = True

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from conformance.budget import KEPT_BYTES, brief
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher, is_integer, is_number
+from conformance.checks.invariants.http_answers import ONE_OBJECT
 from conformance.checks.ledger import Ledger
 from conformance.codes import PARSE_ERROR
 from conformance.model import Finding, Frame, Json, Severity
@@ -251,13 +252,8 @@ class Envelope(Watcher):
                 held(OBJECT)
                 held(VALID)
             else:
-                broke(
-                    OBJECT,
-                    "a result is not an object",
-                    expected="an object",
-                    actual=shorten(message.get("result")),
-                    frames=proof,
-                )
+                given = shorten(message.get("result"))
+                broke(OBJECT, "a result is not an object", expected="an object", actual=given, frames=proof)
             return
         self._error(message["error"], proof)
 
@@ -362,8 +358,11 @@ class Envelope(Watcher):
             return  # it was not taken at all
         if call.head is not None and (call.head.status or 200) >= 400:
             return  # refused by HTTP: no JSON-RPC answer is due
-        message, expected = f"{call.method} is not answered", "exactly one response"
-        self.ledger.tell(Finding(ONCE, "", message, expected, call.lost, (call.sent,), silence="request"))
+        if call.garbled:
+            self.ledger.block(ONCE, ONE_OBJECT)
+            return
+        what = f"{call.method} is not answered"
+        self.ledger.tell(Finding(ONCE, "", what, "exactly one response", call.lost, (call.sent,), silence="request"))
 
     def _broke_hung(self, call: Call) -> None:
         """A warning: what an author's own code does may take long, and no text says how long."""

@@ -194,6 +194,12 @@ class HttpAnswers(Watcher):
 
     def _json(self, post: _Post, body: Frame) -> None:
         message, batch = body.message, isinstance(post.sent.message, list)
+        if more := body.fields.get("surplus"):
+            # Clients drop them, or take them for the next answer.
+            what = "bytes come after the end of a JSON body, which its Content-Length does not count"
+            ceiling = Severity.WARNING if body.readable else None
+            self._broke(ONE_OBJECT, what, "a Content-Length of the whole body in bytes", f"{more} more", post, ceiling)
+            return
         if not body.readable:
             what = "a request is answered by a JSON body that is not JSON, or not one object"
         elif isinstance(message, list):

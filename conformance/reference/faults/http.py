@@ -113,6 +113,23 @@ def _refusals_streamed(handler: Any, proceed: Any, status: int, body: bytes, hea
     handler.close_connection = True
 
 
+def _uncounted(more: bytes) -> Apply:
+    """Send more after each JSON body than its Content-Length counts."""
+
+    def answer(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+        proceed(status, body, headers)
+        handler.wfile.write(more if body else b"")
+
+    return handling(answer=answer)
+
+
+def _miscounted(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    """Count characters of a list of tools, as if two of them took two bytes each."""
+    counted = body[:-2] if b'"inputSchema"' in body else body
+    proceed(status, counted, headers)
+    handler.wfile.write(body[len(counted) :])
+
+
 def _stays_open(handler: Any, proceed: Any) -> None:
     proceed()
     if handler.close_connection:
@@ -261,9 +278,30 @@ _ROWS: tuple[Row, ...] = (
     ),
     (
         "json-lines",
-        "transport-http/json-answer-is-one-object jsonrpc/every-request-answered-once",
+        "transport-http/json-answer-is-one-object",
         "the body with the list of tools has a second object",
         handling(answer=_two_objects),
+        {},
+    ),
+    (
+        "newline-not-counted",
+        "transport-http/json-answer-is-one-object",
+        "a newline that Content-Length does not count follows each body",
+        _uncounted(b"\n"),
+        {},
+    ),
+    (
+        "http-answer-twice",
+        "transport-http/json-answer-is-one-object",
+        "another HTTP answer follows each body",
+        _uncounted(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"),
+        {},
+    ),
+    (
+        "content-length-in-characters",
+        "transport-http/json-answer-is-one-object",
+        "the Content-Length of the list of tools counts characters",
+        handling(answer=_miscounted),
         {},
     ),
     (
