@@ -246,6 +246,8 @@ class _Unit:
                 # Another process of a server that runs only one at a time may wait for its turn.
                 one = self.stage is None or self.stage.session.transport.process_per_session
                 reason.call.excused |= one and not reason.call.answers
+                if reason.call.refused and not self._opened and self.workshop.connections.target.command:
+                    return f"{AGAIN}: {reason}"  # the server that others shared is gone: there will be another one
             self._block(case, f"{AGAIN}: {reason}")
             if not self._opened and not self.workshop.connections.target.command:
                 self.state.gone = str(reason)
