@@ -16,6 +16,7 @@ from conformance.session.messages import MAY_TAKE_LONG, ROOM, Call, Unread, id_k
 from conformance.session.patience import NotWaitedFor, Patience
 from conformance.session.polling import Polling
 from conformance.transports import AGAIN, SESSION, Arrival, Ended
+from conformance.transports.event_stream import media_type
 
 LONGEST_NAME = 200
 """Characters of a method, which may be made up, that are named."""
@@ -163,7 +164,7 @@ class Requests:
         """What cannot be read may be an answer: one in another encoding than UTF-8 is, so that it is not waited for."""
         if is_utf8(frame.data):
             asked = self.by_exchange.get(frame.exchange or 0)
-            if asked is not None and frame.channel == "body" and "json" in frame.headers.get("content-type", ""):
+            if asked is not None and frame.channel == "body" and media_type(frame.headers) == "application/json":
                 asked.garbled = True
             return
         message, readable = parse(frame.data.decode("utf-8", "replace").encode())

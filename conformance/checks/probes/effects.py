@@ -9,7 +9,7 @@ from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.askers import hear_unasked
 from conformance.checks.probes.calls import call_each, late
 from conformance.checks.probes.lists import changes, forget_restless, heard_to_the_end, hears_announcements, look
-from conformance.checks.probes.subscriptions import cause
+from conformance.checks.probes.subscriptions import call_again, cause
 from conformance.model import Frame, members
 
 
@@ -52,9 +52,7 @@ def _once_more(bench: Bench, uris: list[str], start: int) -> None:
     first = next(told, None)
     trigger = cause(session, first, start) if first is not None else None
     if trigger is not None and session.alive:
-        session.request("tools/call", trigger)
-        session.hear_out()
-        session.listen(session.limits.quiet)
+        call_again(session, trigger)
 
 
 def _is_update(frame: Frame, uris: list[str]) -> bool:

@@ -266,6 +266,15 @@ def cause(session: Session, told: Frame, start: int) -> Json:
     return {name: value for name, value in last.params.items() if name in ("name", "arguments")}
 
 
+def call_again(session: Session, trigger: Json) -> int:
+    """Call the tool once more, and hear what is said for a while; the position from which that was."""
+    here = session.position
+    session.request("tools/call", trigger)
+    session.hear_out()
+    session.listen(session.limits.quiet)
+    return here
+
+
 def _again(session: Session, trigger: Json, expecting: list[Subscription]) -> int:
     """Call the tool once more, until all of them have heard of it; the position from which that was."""
     here = session.position

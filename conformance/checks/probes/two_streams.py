@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.subscriptions import cause
+from conformance.checks.probes.subscriptions import call_again, cause
 from conformance.model import Frame, Json
 from conformance.session.exchanges import head_of, heard, is_stream, listen_by_get, over
 from conformance.session.session import Session
@@ -25,14 +25,14 @@ def two_streams(bench: Bench) -> Iterator[Observation]:
     trigger = cause(session, told, first.number) if told is not None else None
     if trigger is None:
         return
-    alone = _told(session, first, _called(session, trigger))
+    alone = _told(session, first, call_again(session, trigger))
     if not alone:
         return
     second = listen_by_get(session)
     head = head_of(session, second, session.limits.quiet)
     if head is None or head.status != 200 or not is_stream(head):
         return
-    start = _called(session, trigger)
+    start = call_again(session, trigger)
     here, there = _told(session, first, start), _told(session, second, start)
     session.transport.break_off(second.exchange or 0)
     usual, now = _methods(alone), _methods(here) + _methods(there)
@@ -46,15 +46,6 @@ def two_streams(bench: Bench) -> Iterator[Observation]:
     frames = (second, head, *copies[0]) if copies else (second, head, *here[:2], *there[:2])
     facts: dict[str, Json] = {"streams": 2, "copies": bool(copies), "tool": trigger.get("name")}
     yield Observation(facts, None, frames, "the same message on both streams" if copies else "")
-
-
-def _called(session: Session, trigger: Json) -> int:
-    """Call the tool; the position from which that was."""
-    start = session.position
-    session.request("tools/call", trigger)
-    session.hear_out()
-    session.listen(session.limits.quiet)
-    return start
 
 
 def _told(session: Session, sent: Frame, start: int) -> list[Frame]:
