@@ -17,6 +17,7 @@ from conformance.checks.probes.metadata import (
     resource_metadata,
     scopes,
     server_metadata,
+    wrong_type,
 )
 from conformance.checks.probes.visits import Visit, Visitor, bearer
 from conformance.model import AUTHORIZATION, OTHER_TOKENS, Json, elements
@@ -153,6 +154,7 @@ def metadata(bench: Bench) -> Iterator[Observation]:
         "named": seen.named,
         "undecided": place is None and any(each.page.status in UNDECIDED for each in seen.places),
         "resource": resource if isinstance(resource, str) else "",
+        "wrong-type": wrong_type(document),
         "servers": isinstance(servers, list) and bool(servers) and all(map(is_url, elements(servers))),
         "another": isinstance(resource, str) and leads_elsewhere(resource, web.url),
         "fragment": isinstance(resource, str) and "#" in resource,

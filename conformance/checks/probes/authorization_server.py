@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.authorization import UNDECIDED, Access, known
-from conformance.checks.probes.metadata import endpoints, of, server_metadata
+from conformance.checks.probes.metadata import endpoints, of, server_metadata, wrong_type
 from conformance.checks.probes.visits import told
 from conformance.model import Json, elements, members
 from conformance.session.messages import Unavailable
@@ -39,6 +39,7 @@ def own_server(bench: Bench) -> Iterator[Observation]:
         "place": place.name if place is not None else "",
         "undecided": place is None and any(each.page.status in UNDECIDED for each in places),
         "complete": all(isinstance(document.get(name), str) for name in ("issuer", "token_endpoint")),
+        "wrong-type": wrong_type(document),
         "registers": isinstance(document.get("registration_endpoint"), str),
         "insecure": strange[0] if strange else "",
         "loopback": bool(insecure),

@@ -13,6 +13,21 @@ RESOURCE = "/.well-known/oauth-protected-resource"
 SERVER = "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"
 
+LISTS = (
+    "scopes_supported",
+    "bearer_methods_supported",
+    "resource_signing_alg_values_supported",
+    "dpop_signing_alg_values_supported",
+    "response_types_supported",
+    "response_modes_supported",
+    "grant_types_supported",
+    "token_endpoint_auth_methods_supported",
+    "code_challenge_methods_supported",
+)
+TEXTS = ("resource_name", "resource_documentation", "resource_policy_uri", "resource_tos_uri", "jwks_uri")
+FLAGS = ("tls_client_certificate_bound_access_tokens", "dpop_bound_access_tokens_required")
+"""Members of metadata by type, as RFC 9728, section 2, and RFC 8414, section 2, have them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -76,6 +91,19 @@ def of(places: list[Place]) -> Place | None:
 def scopes(text: Json) -> list[str]:
     """The scopes in a parameter or a list, sorted."""
     return sorted(set(text.split())) if isinstance(text, str) else sorted({str(each) for each in elements(text)})
+
+
+def wrong_type(document: Json) -> str:
+    """The first member whose value has not the type that RFC 9728 or RFC 8414 gives it, "" if there is none."""
+    return next((name for name, value in members(document).items() if not _fits(name, value)), "")
+
+
+def _fits(name: str, value: Json) -> bool:
+    if name in LISTS:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if name in TEXTS:
+        return isinstance(value, str)
+    return isinstance(value, bool) if name in FLAGS else True
 
 
 def is_url(value: Json) -> bool:

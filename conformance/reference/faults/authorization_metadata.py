@@ -209,6 +209,27 @@ _ROWS: tuple[Row, ...] = (
         {"since": UNDERSTOOD},
     ),
     (
+        "scopes-supported-a-text",
+        SERVED,
+        "scopes_supported of the resource is a text",
+        _resource(scopes_supported="mcp:read mcp:write"),
+        {"since": UNDERSTOOD},
+    ),
+    (
+        "scopes-supported-of-objects",
+        SERVED,
+        "scopes_supported of the resource are objects",
+        _resource(scopes_supported=lambda handler: [{"name": "mcp:read"}, {"name": "mcp:write"}]),
+        {"since": UNDERSTOOD},
+    ),
+    (
+        "resource-name-an-object",
+        SERVED,
+        "resource_name of the resource is an object of languages",
+        _resource(resource_name={"en": "reference"}),
+        {"since": UNDERSTOOD},
+    ),
+    (
         "resource-has-fragment",
         "authorization/canonical-uri-form",
         "the URI of the resource has a fragment",
@@ -227,6 +248,13 @@ _ROWS: tuple[Row, ...] = (
         OWN_SERVED,
         "the metadata of the authorization server lack the issuer",
         _server(issuer=None),
+        ONLY_OLD,
+    ),
+    (
+        "own-metadata-methods-a-text",
+        OWN_SERVED,
+        "code_challenge_methods_supported of the authorization server is a text",
+        _server(code_challenge_methods_supported="S256"),
         ONLY_OLD,
     ),
     (
