@@ -33,7 +33,7 @@ from conformance.engine.stage import OPENING, Stage
 from conformance.engine.time_limit import TimeLimit, out_of_time
 from conformance.engine.tracing import Tracer
 from conformance.engine.units import State, Workshop
-from conformance.engine.verdicts import counts, exit_status
+from conformance.engine.verdicts import NOT_ALL, counts, exit_status, mostly_left_out
 from conformance.model import Finding, FindingKind, Report, Requirement, Target, UsageError
 from conformance.revisions import ALL, BY_DATE, CHOICES, HTTP_SSE, NEWEST, Revision, is_custom
 from conformance.session.session import Session
@@ -73,7 +73,7 @@ class Runner:
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._states: list[State] = []
         self._ahead = 0
-        self._problem = ""
+        self._problem = self._cut_off = ""
         self._mixing: Finding | None = None
         self._complete = False
         self._stopped = False
@@ -101,8 +101,9 @@ class Runner:
                 yield from (self._noted(note) for note in self._connections.grants)
                 pools += [pool := ThreadPoolExecutor(self.options.jobs or self._connections.at_once)]
                 yield from self._test(pool)
-                if over := self._connections.patience.over:
-                    yield self._noted(f"not every case was played to its end: {over}")
+                if cut := self._connections.patience.over:
+                    self._cut_off = cut
+                    yield self._noted(f"not every case was played to its end: {cut}")
                 if self.options.confirm:
                     yield from self._confirm(pool)
                 if away := self._connections.kept_away():
@@ -155,7 +156,9 @@ class Runner:
         gone = next((state.gone for state in self._states if state.gone), "")
         if self._limit.reached:
             gone = self._limit.reason
-        problem = self._problem or (f"not all could be tested: {gone}" if gone else "")
+        elif mostly_left_out(runs, self._cut_off):
+            gone = self._cut_off
+        problem = self._problem or (f"{NOT_ALL}: {gone}" if gone else "")
         diagnosis, hint = of_problem(problem) if problem else ("", "")
         report = Report(
             target=self.target,

@@ -215,6 +215,8 @@ def _verdict(requirement: Requirement, facts: Facts, findings: tuple[Finding, ..
 
 
 KNOWN = "known"
+NOT_ALL = "not all could be tested"
+"""With this begins the problem of a run that was cut short."""
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
 
@@ -262,6 +264,14 @@ def counts(runs: Iterable[Run]) -> dict[str, int]:
             elif judged.severity is not None:
                 counter[judged.severity.value] += 1
     return dict(counter)
+
+
+def mostly_left_out(runs: Iterable[Run], why: str) -> bool:
+    """Whether fewer requirements were put to the test than were left open because of `why`, which may be ""."""
+    verdicts = [judged for run in runs for judged in run.verdicts]
+    tested = sum(judged.verdict in (Verdict.PASSED, Verdict.FAILED) for judged in verdicts)
+    left = sum(judged.verdict is Verdict.INCONCLUSIVE and why in judged.reason for judged in verdicts)
+    return bool(why) and left > tested
 
 
 def exit_status(report: Report, fail_on: str = "violation") -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.engine.verdicts import NOT_ALL
 from conformance.model import Basis, Judged, Report, Severity, Verdict
 
 
@@ -13,7 +14,7 @@ def meaning(report: Report) -> str:
     if report.exit == 1:
         return _broken(report)
     if report.problem:
-        return "nothing could be tested, or not what was asked for"
+        return NOT_ALL if report.problem.startswith(NOT_ALL) else "nothing could be tested, or not what was asked for"
     if not report.complete:
         return "the run was interrupted, so nothing is proven"
     if report.problems:

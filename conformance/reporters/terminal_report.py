@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from conformance.engine.verdicts import KNOWN, softened
+from conformance.engine.verdicts import KNOWN, NOT_ALL, softened
 from conformance.model import Report, Run, Severity, Verdict
 from conformance.reporters import matrix
 from conformance.reporters.addresses import page
@@ -321,7 +321,8 @@ class TerminalReport:
 
     def _not_tested(self, who: str, why: str) -> None:
         first, *quotes = sayings(why, PROBLEM)
-        self._paper.line(f"Not tested: {who}{first}", "bold red")
+        said = first if first.startswith(NOT_ALL) and not who else f"not tested: {who}{first}"
+        self._paper.line(f"{said[0].upper()}{said[1:]}", "bold red")
         for line in quotes:
             self._paper.line(f"  {line}")
 

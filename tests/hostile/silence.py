@@ -159,7 +159,7 @@ def _late(seconds: float, *methods: str) -> Callable[[Server], None]:
     return play
 
 
-add("answers-late", "Answers everything 2 s late.", _late(2))
+add("answers-late", "Answers everything 2 s late.", _late(2), statuses=(1, 3), says="waiting for answers took")
 add("answers-half-a-second-late", "Answers everything 0.5 s late.", _late(0.5), statuses=(0, 1))
 add("calls-take-long", "Takes 4 s for each tool.", _late(4, "tools/call"), statuses=(0, 1))
 add("lists-take-long", "Takes 3 s for each list.", _late(3, *(kind for kind in KINDS if kind.endswith("list"))))
