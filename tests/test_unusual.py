@@ -18,6 +18,8 @@ CASES = {
     "leaves-out-what-does-not-fit": ("2025-11-25", "asking/elicitation"),
     "all-in-escapes": ("2026-07-28", "versioning/initialize", "jsonrpc/ids", "discovery"),
     "asks-again-otherwise": ("2025-11-25", "asking/elicitation"),
+    "does-not-wait-for-the-user": ("2025-11-25", "asking/elicitation"),
+    "lists-a-template-as-a-resource": ("2025-11-25", "resources/listed-each"),
     "one-at-a-time": ("2025-11-25", "transport-stdio/unread-stderr"),
     "names-forms-by-an-empty-object": ("2026-07-28", "asking/partial-client"),
 }
@@ -38,6 +40,21 @@ def test_what_the_unusual_servers_do_is_looked_at(tmp_path: Path) -> None:
     server = f"{sys.executable} {SERVER} names-forms-by-an-empty-object"
     named = against(tmp_path, server, "--only", "asking/partial-client", "--revision", "2026-07-28")
     assert named.verdict("meta/missing-capability-named") == "passed"
+
+
+def test_who_is_silent_where_it_knows_nothing_is_not_said_to_have_it(tmp_path: Path) -> None:
+    cases = ("completion/undeclared", "jsonrpc/undeclared-resources", "jsonrpc/undeclared-prompts")
+    only = [word for case in (*cases, "jsonrpc/unknown-method") for word in ("--only", case)]
+    said = against(tmp_path, f"{sys.executable} {SERVER} knows-nothing-else", "--revision", "2025-11-25", *only)
+    assert said.severities["jsonrpc/unknown-method-refused"] == "violation"
+    for area in ("completion", "resources", "prompts"):
+        assert said.verdict(f"{area}/capability-declared") == "inconclusive", said.printed
+
+
+def test_what_is_given_for_a_request_that_had_to_be_refused_has_no_shape(tmp_path: Path) -> None:
+    server = f"{sys.executable} {SERVER} answers-null-to-what-it-does-not-know"
+    said = against(tmp_path, server, "--revision", "2025-11-25", "--only", "jsonrpc/undeclared-lists")
+    assert said.severities["jsonrpc/result-is-object"] == "warning", said.printed
 
 
 def test_an_answer_to_nobody_before_the_first_one_is_the_only_finding(tmp_path: Path) -> None:

@@ -99,6 +99,65 @@ class AsksAgainOtherwise(LeavesOutWhatDoesNotFit):
             super().line(line.replace(b'"again"', b'"who"'))
 
 
+class DoesNotWaitForTheUser(LeavesOutWhatDoesNotFit):
+    """The tool asks twice and makes nothing of what is said: its result follows at once, or after the first reply."""
+
+    def take(self, message: Message) -> None:
+        """Ask, and answer the call."""
+        if message["method"] == "tools/call" and message.get("params", {}).get("name") == "ask" and self.forms:
+            form = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
+            for who in ("who", "again"):
+                params = {"message": "Which number?", "requestedSchema": form}
+                self.say({"jsonrpc": "2.0", "id": who, "method": "elicitation/create", "params": params})
+            self.say({"jsonrpc": "2.0", "id": message["id"], "result": told("Hello")})
+        else:
+            super().take(message)
+
+
+class ListsATemplateAsAResource(Server):
+    """Has a resource that is listed as a template without variables, too."""
+
+    def greeting(self, params: Message) -> Message:
+        """Resources too."""
+        result = super().greeting(params)
+        result["capabilities"]["resources"] = {}
+        return result
+
+    def answer(self, message: Message) -> Message:
+        """The resource, and the template."""
+        method, params = message["method"], message.get("params", {})
+        listed = {
+            "resources/list": ("resources", "uri"),
+            "resources/templates/list": ("resourceTemplates", "uriTemplate"),
+        }
+        if method in listed:
+            name, member = listed[method]
+            return {"result": {name: [{member: "test://here", "name": "here"}]}}
+        if method == "resources/read" and params.get("uri") == "test://here":
+            return {"result": {"contents": [{"uri": "test://here", "text": "here"}]}}
+        if method == "resources/read":
+            return {"error": {"code": -32002, "message": "Resource not found"}}
+        return super().answer(message)
+
+
+class KnowsNothingElse(Server):
+    """Does not answer a method that it does not know. That alone is wrong."""
+
+    def take(self, message: Message) -> None:
+        """Leave what is unknown alone."""
+        if message["method"] in ("initialize", "ping", "tools/list", "tools/call"):
+            super().take(message)
+
+
+class AnswersNullToWhatItDoesNotKnow(Server):
+    """Answers a method that it does not know by null. That alone is wrong."""
+
+    def answer(self, message: Message) -> Message:
+        """Nothing, in place of an error."""
+        answer = super().answer(message)
+        return {"result": None} if answer.get("error", {}).get("code") == -32601 else answer
+
+
 class AnswersNobodyFirst(Server):
     """Answers a request that nobody made before it answers the first one. That alone is wrong."""
 
@@ -151,6 +210,10 @@ MODES = {
     "answers-empty-batches-late": AnswersEmptyBatchesLate,
     "answers-nobody-first": AnswersNobodyFirst,
     "asks-again-otherwise": AsksAgainOtherwise,
+    "does-not-wait-for-the-user": DoesNotWaitForTheUser,
+    "knows-nothing-else": KnowsNothingElse,
+    "answers-null-to-what-it-does-not-know": AnswersNullToWhatItDoesNotKnow,
+    "lists-a-template-as-a-resource": ListsATemplateAsAResource,
     "leaves-out-what-does-not-fit": LeavesOutWhatDoesNotFit,
     "one-at-a-time": OneAtATime,
 }

@@ -342,7 +342,8 @@ class _Player:
     def _tell(
         self, cause: _Cause, example: Example, breach: Breach, tries: tuple[int, int] = (0, 0), confirmed: bool = True
     ) -> None:
-        several = f"; so did {cause.count - 1} other frames" if cause.count > 1 else ""
+        more_frames = f"{cause.count - 1} other frame{'s' if cause.count > 2 else ''}"
+        several = f"; so did {more_frames}" if cause.count > 1 else ""
         kinds = ", ".join(kind for kind, _ in cause.kinds.most_common(6))
         more = f" ({kinds})" if several and len(cause.kinds) > 1 else ""
         tell = self.bench.ledger.found if confirmed else self.bench.ledger.doubt

@@ -27,7 +27,7 @@ def replay(campaign: str, revision: str, example: Example, breach: Breach) -> Ma
         expectation["severity"] = breach.ceiling.value
     expectation["message"] = breach.message
     return {
-        "id": f"{campaign}-{hashlib.sha256(data + breach.message.encode("utf-8", "surrogatepass")).hexdigest()[:8]}",
+        "id": f"{campaign}-{hashlib.sha256(data + breach.message.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}",
         "title": f"Found by fuzzing: {example.wrong}",
         "since": revision,
         "until": revision,

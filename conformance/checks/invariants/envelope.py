@@ -221,7 +221,7 @@ class Envelope(Watcher):
         if same and isinstance(identifier, float) <= isinstance(call.id, float):
             self.ledger.held(ECHOED)
             return
-        # RFC 8259, section 6: doubles are what may be counted on, and beyond 2**53 they miss integers.
+        # RFC 8259, section 6: doubles miss integers beyond 2**53.
         rounded = not same and _rounded(identifier, call)
         what = "a response does not repeat the id of its request"
         if same or rounded:
@@ -252,6 +252,8 @@ class Envelope(Watcher):
                 held(OBJECT)
                 held(VALID)
             else:
+                if call is not None and call.sent.illegal:  # what is given for what had to be refused has no shape
+                    broke = partial(broke, ceiling=Severity.WARNING)
                 given = shorten(message.get("result"))
                 broke(OBJECT, "a result is not an object", expected="an object", actual=given, frames=proof)
             return

@@ -136,9 +136,11 @@ class HttpStreams(Watcher):
 
     def _event(self, stream: _Stream, frame: Frame) -> None:
         identifier = frame.fields.get("id", "")
-        if not stream.begun and stream.asked.channel == "post":
-            self._first(stream, frame, bool(identifier))
-        stream.begun = True
+        # A block with neither data nor an id is no event: it only says when to come back.
+        if identifier or frame.data:
+            if not stream.begun and stream.asked.channel == "post":
+                self._first(stream, frame, bool(identifier))
+            stream.begun = True
         stream.identified |= bool(identifier)
         stream.retry |= "retry" in frame.fields
         if identifier:

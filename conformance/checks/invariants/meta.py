@@ -16,6 +16,10 @@ RESERVED = "meta/reserved-prefix-unused"
 REVERSE = "meta/prefix-in-reverse-dns"
 TRACE = "meta/trace-context-format"
 
+EXPECTED = (
+    "a name that begins and ends with a letter or digit, and before its slash only labels "
+    "of letters, digits and inner hyphens, with dots between them"
+)
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _KEY = re.compile(rf"(?:({_LABEL}(?:\.{_LABEL})*+)/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
@@ -48,7 +52,7 @@ class Meta(Watcher):
         parts = _KEY.fullmatch(key)
         if parts is None:
             what = "a key of _meta is not a name with an optional prefix/"
-            self.breach(FORMAT, what, "a name that begins and ends alphanumerically", key, proof, None)
+            self.breach(FORMAT, what, EXPECTED, key, proof, None)
             return
         self.ledger.held(FORMAT)
         labels = parts[1].lower().split(".") if parts[1] else []

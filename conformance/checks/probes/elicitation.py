@@ -90,7 +90,9 @@ def actions(bench: Bench) -> Iterator[Observation]:
             if same or not survived(seen):
                 break
             without.append(call)
-        if succeeded(control) and complete(control):
+        # Who makes nothing of a refusal may not even have waited for it.
+        heeds = _asks_once(asker) or not any(_same_success(control, call) for call in without)
+        if heeds and succeeded(control) and complete(control):
             for seen in _invalid(client, asker):
                 # It may leave out what does not fit, and go on as with a user who gives nothing.
                 given = seen.call
@@ -137,7 +139,26 @@ def _invalid(client: AskedClient, asker: Asker) -> Iterator[Observation]:
     seen = client.observe(asker, call, reply="wrong content", wrong=why, succeeds=succeeded(call) and complete(call))
     # It may ask again in other words, which is one question more than those that it asks a user who knows.
     again = given == 1 and asked > len(asker.asks(CREATE))
-    yield replace(seen, values={**seen.values, "times-asked": given + again})
+    exchange = _exchange(client.session, call, content)
+    if client.session.revision.era == "handshake" and not exchange:
+        given, again = 0, False  # it had ended before the content was given
+    shown = sorted([*call.proof, *exchange], key=lambda frame: frame.number) if exchange else seen.frames
+    yield replace(seen, values={**seen.values, "times-asked": given + again}, frames=tuple(shown))
+
+
+def _exchange(session: Session, call: Call, content: Json) -> tuple[Frame, ...]:
+    """The question that was answered with `content` while the call was under way, and that reply."""
+    end = call.answers[0].number if call.answers else session.position
+    during = [frame for frame in session.since(call.sent.number) if frame.number < end]
+    given = next((f for f in during if f.origin == "us" and members(_result(f)).get("content") == content), None)
+    if given is None:
+        return ()
+    asked = (f for f in during if is_question(f) and f.message["id"] == given.message.get("id"))
+    return (*asked, given)
+
+
+def _result(frame: Frame) -> Json:
+    return frame.message.get("result") if isinstance(frame.message, dict) else None
 
 
 def _filled(client: AskedClient, form: Json) -> dict[str, Json]:

@@ -89,9 +89,10 @@ def _still_listed(session: Session, method: str, key: Json) -> bool:
 def _whose(call: Call, uris: set[str], templates: set[str]) -> dict[str, Json]:
     """What is odd about the URIs of the contents: that they are all another resource's, or a template."""
     found = [uri for uri in uris_of(call) if isinstance(uri, str)]
-    if any(uri in templates for uri in found):
-        return {"template": next(uri for uri in found if uri in templates)}
     asked = call.params["uri"]
+    # A template without variables may be listed as a resource, too.
+    if (template := next((uri for uri in found if uri in templates and uri != asked), None)) is not None:
+        return {"template": template}
     if found and all(uri != asked and uri in uris and not uri.startswith(asked) for uri in found):
         return {"other": found[0]}
     return {}
