@@ -105,9 +105,9 @@ class DoesNotWaitForTheUser(LeavesOutWhatDoesNotFit):
     def take(self, message: Message) -> None:
         """Ask, and answer the call."""
         if message["method"] == "tools/call" and message.get("params", {}).get("name") == "ask" and self.forms:
-            form = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
-            for who in ("who", "again"):
-                params = {"message": "Which number?", "requestedSchema": form}
+            number = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
+            for who, form in (("who", number), ("again", FORM)):
+                params = {"message": "What is it?", "requestedSchema": form}
                 self.say({"jsonrpc": "2.0", "id": who, "method": "elicitation/create", "params": params})
             self.say({"jsonrpc": "2.0", "id": message["id"], "result": told("Hello")})
         else:
