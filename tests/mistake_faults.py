@@ -10,6 +10,7 @@ ROW_OF = {
     "newline-unescaped": "newline-unescaped",
     "id-pasted": "id-unquoted",
     "id-text-as-number": "id-turned-number",
+    "id-text-as-number-in-errors": "id-turned-number",
     "id-as-text": "id-turned-string",
     "acknowledges-notifications": "notification-acknowledged",
     "answers-notifications": "notification-refused",

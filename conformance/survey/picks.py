@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 
 from conformance.model import Json, members
 from conformance.revisions import STATELESS
@@ -160,6 +161,9 @@ def _never_task_calls(survey: Survey) -> list[Json]:
     tools = _may_be_called(survey)
     if survey.declares(TASKS):
         tools = [tool for tool in tools if task_support(tool) == "forbidden"]
+        # One that says so, one that says nothing, and so on: a server may heed only one of them.
+        turns = ([tool for tool in tools if ("execution" in tool) is says] for says in (True, False))
+        tools = [tool for pair in zip_longest(*turns) for tool in pair if tool is not None]
     # Of a server without tasks first the tools that say they run as such.
     tools = sorted(tools, key=lambda tool: task_support(tool) != "optional")
     return _calls_of(survey, tools, "no tool that may be called is without tasks")

@@ -51,6 +51,11 @@ def _digits_become_numbers(message: Message, call: Call | None) -> None:
         message["id"] = int(message["id"])
 
 
+def _digits_become_numbers_in_errors(message: Message, call: Call | None) -> None:
+    if "error" in message:
+        _digits_become_numbers(message, call)
+
+
 def _zero_becomes_null(message: Message, call: Call | None) -> None:
     if "method" not in message:
         message["id"] = message.get("id") or None
@@ -218,6 +223,12 @@ FAULTS = (
         "jsonrpc/response-id-echoed jsonrpc/every-request-answered-once",
         "an id of digits is answered as a number",
         sending(_digits_become_numbers),
+    ),
+    Fault(
+        "id-text-as-number-in-errors",
+        "jsonrpc/response-id-echoed jsonrpc/every-request-answered-once",
+        "an id of digits is answered as a number where the answer is an error",
+        sending(_digits_become_numbers_in_errors),
     ),
     Fault(
         "id-wrapped",

@@ -96,6 +96,13 @@ def _forbidden_plainly(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _one_forbidden_plainly(call: Call, proceed: Proceed) -> Message | None:
+    forbidden = [name for name, tool in call.server.tools.items() if tool.task == "forbidden"]
+    if call.params.get("name") == forbidden[1]:
+        call.params.pop("task", None)
+    return proceed(call)
+
+
 def _required_plainly(call: Call, proceed: Proceed) -> Message | None:
     tool = call.server.tools.get(call.params.get("name", ""))
     plain = tool and tool.task == "required" and "task" not in call.params
@@ -208,6 +215,12 @@ FAULTS = (
         "tasks/augmentation-of-unsupporting-tool-refused",
         "a tool without task support ignores that it is called as a task",
         instead("tools/call", _forbidden_plainly),
+    ),
+    fault(
+        "one-forbidden-task-runs",
+        "tasks/augmentation-of-unsupporting-tool-refused",
+        "one of the tools without task support ignores that it is called as a task",
+        instead("tools/call", _one_forbidden_plainly),
     ),
     fault(
         "required-task-runs-plainly",
