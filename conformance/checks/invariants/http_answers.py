@@ -153,6 +153,10 @@ class HttpAnswers(Watcher):
         if post.kind == "request":
             if (head.status or 0) < 300:
                 self._request(post, head)
+            elif any(isinstance(f.message, dict) and "result" in f.message for f in post.said):
+                what = "a request is answered by a result, while the HTTP status says that it failed"
+                given = f"HTTP {head.status}"
+                self._broke(TYPE, what, "HTTP 200 with the result", given, post, self.softened(Severity.WARNING))
         else:
             self._accepted(post, head)
 

@@ -340,6 +340,20 @@ _ROWS: tuple[Row, ...] = (
         {"since": NEW},
     ),
     (
+        "prompts-listed-with-500",
+        "transport-http/request-answered-as-json-or-sse",
+        "the list of prompts has status 500",
+        status(200, 500, b'"prompts":['),
+        {},
+    ),
+    (
+        "tools-succeed-with-400",
+        "transport-http/request-answered-as-json-or-sse",
+        "the results of tools have status 400",
+        status(200, 400, b'"content":['),
+        {},
+    ),
+    (
         "unknown-method-200",
         "transport-http/method-not-found-404",
         "an unknown method has status 200",
