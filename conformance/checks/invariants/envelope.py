@@ -251,9 +251,8 @@ class Envelope(Watcher):
             if isinstance(message.get("result"), dict):
                 held(OBJECT)
                 held(VALID)
-            else:
-                if call is not None and call.sent.illegal:  # what is given for what had to be refused has no shape
-                    broke = partial(broke, ceiling=Severity.WARNING)
+            else:  # what is given for a request that had to be refused has no shape
+                broke = partial(broke, ceiling=Severity.WARNING) if call is not None and call.sent.illegal else broke
                 given = shorten(message.get("result"))
                 broke(OBJECT, "a result is not an object", expected="an object", actual=given, frames=proof)
             return
