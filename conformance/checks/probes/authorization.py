@@ -43,12 +43,21 @@ class Access:
     because: str
     visit: Visit
     places: tuple[Place, ...] = ()
+    told: bool = False
+    """Whether there are metadata, of the resource or of an authorization server."""
 
     @property
     def named(self) -> str:
         """The URL of the metadata in the challenge, "" if there is none."""
         challenge = self.visit.challenge
         return challenge.parameters.get("resource_metadata", "") if challenge is not None else ""
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but the word Bearer speaks of OAuth: RFC 6750 has it for fixed tokens, too."""
+        challenge = self.visit.challenge
+        said = challenge.parameters if challenge is not None else {}
+        return not self.told and not {"resource_metadata", "scope"} & said.keys()
 
 
 _KNOWN: WeakKeyDictionary[Session, Access] = WeakKeyDictionary()
@@ -75,11 +84,11 @@ def _asked(bench: Bench) -> Access:
     told = of(list(places)) is not None or of(server_metadata(web, bench.session.revision.date)) is not None
     if visit.status == 401:
         if challenge is not None or told:
-            return Access("", visit, places)
+            return Access("", visit, places, told)
         asks = ", ".join(each.scheme for each in challenges(visit.page.headers.get("www-authenticate", "")))
         return Access(f"the server asks for another scheme of authorization: {asks or 'it names none'}", visit, places)
     if told and (own := own_header(bench)) is not None and visitor.walk(own).served:
-        return Access("", visit, places)
+        return Access("", visit, places, told)
     why = f"a request without a token is answered by HTTP status {visit.status}, and nothing says that this is OAuth"
     return Access(why, visit, places)
 
@@ -129,6 +138,7 @@ def challenge(bench: Bench) -> Iterator[Observation]:
         "status": visit.status,
         "bearer": found is not None,
         "names-metadata": is_url(seen.named),
+        "plain": seen.plain,
         "scope": scope,
         "scope-again": second if again.status == visit.status and again.method == visit.method else scope,
         "scopes-supported": supported,
@@ -149,6 +159,7 @@ def metadata(bench: Bench) -> Iterator[Observation]:
     web = bench.web()
     facts: dict[str, Json] = {
         "place": place.name if place is not None else "",
+        "plain": seen.plain,
         "elsewhere": bool(seen.named) and not web.is_ours(seen.named),
         "dead": bool(seen.named) and web.is_ours(seen.named) and first is not place,
         "named": seen.named,

@@ -132,6 +132,13 @@ _ROWS: tuple[Row, ...] = (
         {"since": UNDERSTOOD},
     ),
     (
+        "plain-bearer",
+        SERVED,
+        "a 401 says no more than Bearer, and there are no metadata at all",
+        several(_documents(_alone), guarding(challenge=lambda handler, proceed, *said: {"WWW-Authenticate": "Bearer"})),
+        {"since": UNDERSTOOD},
+    ),
+    (
         "resource-metadata-a-page",
         SERVED,
         "where the metadata of the resource should be is a web page",
