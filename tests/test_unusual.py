@@ -21,6 +21,7 @@ CASES = {
     "does-not-wait-for-the-user": ("2025-11-25", "asking/elicitation"),
     "lists-a-template-as-a-resource": ("2025-11-25", "resources/listed-each"),
     "one-at-a-time": ("2025-11-25", "transport-stdio/unread-stderr"),
+    "demands-tasks": ("2025-11-25", "tasks", "tools", "progress"),
     "names-forms-by-an-empty-object": ("2026-07-28", "asking/partial-client"),
 }
 """Mode → the revision, and the cases that blamed it for what it does."""
@@ -55,6 +56,19 @@ def test_what_is_given_for_a_request_that_had_to_be_refused_has_no_shape(tmp_pat
     server = f"{sys.executable} {SERVER} answers-null-to-what-it-does-not-know"
     said = against(tmp_path, server, "--revision", "2025-11-25", "--only", "jsonrpc/undeclared-lists")
     assert said.severities["jsonrpc/result-is-object"] == "warning", said.printed
+
+
+def test_no_error_of_a_tool_is_seen_where_what_is_no_task_is_refused(tmp_path: Path) -> None:
+    said = against(tmp_path, f"{sys.executable} {SERVER} demands-tasks", "--only", "tasks/life")
+    assert said.verdict("tasks/result-returns-same-error") == "inconclusive", said.printed
+
+
+def test_a_server_that_tells_old_clients_by_their_headers_hears_them_from_an_old_client(tmp_path: Path) -> None:
+    server = f"{sys.executable} {SERVER} tells-clients-apart-by-a-header {{port}}"
+    options = ("--url", "http://127.0.0.1:{port}/mcp", "--revision", "2026-07-28", "--only", "versioning/initialize")
+    said = against(tmp_path, server, *options)
+    assert (said.status, said.severities) == (0, {}), said.printed
+    assert said.verdict("versioning/dual-era-serves-handshake") == "passed"
 
 
 def test_an_answer_to_nobody_before_the_first_one_is_the_only_finding(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Servers that are right, and unusual: each does one thing that the specification allows and hardly anybody does.
 
-`python unusual.py MODE`, where MODE is one of MODES, over stdio.
+`python unusual.py MODE`, over stdio, or `python unusual.py MODE PORT`, over HTTP.
 """
 
 from __future__ import annotations
@@ -12,9 +12,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from conformance.reference import server as reference
+from conformance.reference.call import Call
+from conformance.reference.fault import instead
+from conformance.reference.http import serve as serve_http
+from conformance.reference.http_fault import handling
+from conformance.reference.stdio import serve
+from conformance.reference.tasks import TaskCall
+from conformance.reference.wire import RpcError
 from servers.wrongly_blamed import EMPTY, TOOL, Message, Server
 
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -206,6 +215,35 @@ def _escaped(text: re.Match[bytes]) -> bytes:
     return b'"' + b"".join(b"\\u%02x%02x" % (units[i], units[i + 1]) for i in range(0, len(units), 2)) + b'"'
 
 
+def demands_tasks() -> None:
+    """The reference server; it refuses what is no task of all tools that run as tasks, as the page on tasks allows."""
+
+    def refuse(call: Call, proceed: Callable[[Call], Message | None]) -> Message | None:
+        tool = call.server.tools.get(call.params.get("name", ""))
+        if tool and tool.task == "optional" and "task" not in call.params and not isinstance(call, TaskCall):
+            raise RpcError(-32600, "Task augmentation required for tools/call requests")
+        return proceed(call)
+
+    server = reference.Server(("2025-11-25",))
+    instead("tools/call", refuse)(server)
+    serve(server)
+
+
+def tells_clients_apart_by_a_header() -> None:
+    """The reference server over HTTP, at the port of the next word: who sends Mcp-Method is of the stateless era."""
+
+    def post(handler: Any, proceed: Callable[[bytes], None], body: bytes) -> None:
+        message = json.loads(body) if body.startswith(b"{") and "Mcp-Method" in handler.headers else None
+        if isinstance(message, dict) and isinstance(message.get("method"), str):
+            handler._post_stateless(message)
+        else:
+            proceed(body)
+
+    server = reference.Server()
+    handling(_post=post)(server)
+    serve_http(server, ("127.0.0.1", int(sys.argv[2])), "/mcp")
+
+
 MODES = {
     "answers-empty-batches-late": AnswersEmptyBatchesLate,
     "answers-nobody-first": AnswersNobodyFirst,
@@ -223,5 +261,9 @@ if __name__ == "__main__":
         MODES[sys.argv[1]](Path()).run()
     elif sys.argv[1] == "names-forms-by-an-empty-object":
         rewritten(forms_named_by_an_empty_object)
+    elif sys.argv[1] == "demands-tasks":
+        demands_tasks()
+    elif sys.argv[1] == "tells-clients-apart-by-a-header":
+        tells_clients_apart_by_a_header()
     else:
         rewritten(all_in_escapes, "--revisions", "2026-07-28")

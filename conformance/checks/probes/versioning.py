@@ -12,6 +12,9 @@ from conformance.session.session import Call, Session, encode
 from conformance.transports import SESSION
 
 ANCIENT = "1999-01-01"
+NO_STATELESS_HEADERS: dict[str, str | None] = {"MCP-Protocol-Version": None, "Mcp-Method": None, "Mcp-Name": None}
+"""Leaves out of a message what only the stateless era has in its headers, and the handshake era not before a version
+was agreed on."""
 
 
 def _initialize(session: Session, version: str) -> Call:
@@ -64,12 +67,12 @@ def initialize(bench: Bench) -> Iterator[Observation]:
     """A handshake-era initialize on a fresh process: a server of both eras answers it, a modern-only one refuses.
 
     It gathers all text that comes, since over HTTP the refusal may be none of JSON-RPC, and compares versions. Where
-    the version has a handshake, it goes on as that era does: with `ping`, which this revision does not have.
+    the version has a handshake, it goes on as that era does: with `ping`, which this revision does not have. What is
+    sent has the headers of that era alone: servers of both eras may tell clients apart by them.
     """
     session = bench.session
     params = {"protocolVersion": HANDSHAKE[-1].date, "capabilities": {}, "clientInfo": client_info()}
-    headers = {"MCP-Protocol-Version": HANDSHAKE[-1].date}
-    call = session.send("initialize", params, bare=True, illegal=True, headers=headers)
+    call = session.send("initialize", params, bare=True, illegal=True, headers=NO_STATELESS_HEADERS)
     session.wait(call)
     said = " ".join(_text(frame) for frame in session.since(0) if frame.origin == "target")
     version = call.result.get("protocolVersion") if isinstance(call.result, dict) else None
@@ -77,7 +80,9 @@ def initialize(bench: Bench) -> Iterator[Observation]:
     values: dict[str, Json] = {"text": said, "version-has-initialize": has_initialize, "ping": "unasked"}
     proof, actual = call.proof, ""
     if isinstance(version, str) and has_initialize:
-        headers = {"MCP-Protocol-Version": version}
+        headers: dict[str, str | None] = {**NO_STATELESS_HEADERS}
+        if version not in BY_DATE or BY_DATE[version].names_version_in_header:
+            headers["MCP-Protocol-Version"] = version
         if call.opens:
             headers[SESSION] = call.opens
         session.notify("notifications/initialized", illegal=True, headers=headers)
