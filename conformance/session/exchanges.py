@@ -42,6 +42,9 @@ def head_of(session: Session, sent: Frame, seconds: float) -> Frame | None:
     def heads() -> list[Frame]:
         return [head for head in heard(session, sent, "head") if not 300 <= (head.status or 0) < 400]
 
+    message = sent.message
+    if isinstance(message, dict) and "method" in message and "id" not in message:
+        seconds = session.patience.post_limit(seconds)
     session.listen(seconds, until=lambda: bool(heads()) or over(session, sent))
     return heads()[-1] if heads() else None
 

@@ -28,6 +28,8 @@ GRACE = 0.25
 """Seconds in which the right answer may still follow one with a wrong id."""
 SHORT_GRACE = 0.02
 """The same, once answers with wrong ids have turned out to be all that comes."""
+SOON = 0.1
+"""Seconds, beside twice the way, that an HTTP exchange without a response is waited for once others did not end."""
 IN_VAIN = 1.5
 """Once a run has waited in vain for that many times as long as for one answer, no silence is waited for in full."""
 NOTABLE = 0.4
@@ -101,7 +103,7 @@ class Patience:
         self.revisions = 1
         self._chances = CHANCES
         self._strays = 0
-        self._deaf = 0
+        self._deaf = self._posts_missed = 0
         self._in_vain = _Clock()
         self._waited = _Clock()
         self._over = ""
@@ -137,6 +139,17 @@ class Patience:
         """Seconds to wait for what may well be answered, which is `full` unless so much went unanswered before."""
         with self._lock:
             return self._short(full) if stuck or self._vainly(full) else full
+
+    def post_limit(self, seconds: float) -> float:
+        """Seconds to wait for the end of an HTTP exchange that brings no response; less once that was in vain."""
+        with self._lock:
+            return min(seconds, SOON + 2 * self.way) if self._posts_missed else seconds
+
+    def post_missed(self, began: float, ended: float, full: float, *, patient: bool) -> None:
+        """Such an exchange did not end while it was waited for, `patient` if as long as there are `full` seconds."""
+        with self._lock:
+            self._posts_missed += 1
+        self.waited(began, ended, full, answered=False, patient=patient)
 
     def waited(self, began: float, ended: float, full: float, *, answered: bool, patient: bool) -> None:
         """A session has waited between two moments of the monotonic clock; `patient` if as long as anybody waits.
@@ -255,7 +268,7 @@ class Patience:
         self.features.renew()
         with self._lock:
             self._missed.clear()
-            self._deaf = 0
+            self._deaf = self._posts_missed = 0
             self._chances = 1
             self._in_vain, self._waited = _Clock(), _Clock()
             self._over = self._short_of_time = ""

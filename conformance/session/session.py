@@ -16,6 +16,7 @@ from conformance.session.era import Era
 from conformance.session.messages import MAY_TAKE_LONG, Call, How, NotSpoken, Observer, encode, id_key, is_id, parse
 from conformance.session.patience import GRACE, NO_ANSWER, Patience
 from conformance.session.polling import come_back
+from conformance.session.posts import Posts
 from conformance.session.reading import HUGE, read
 from conformance.session.requests import Requests, may_answer
 from conformance.session.trace import Trace
@@ -66,7 +67,7 @@ class Session:
         self.ended: Ended | None = None
         self.ending: Ending | None = None
         self._began, self._next_id = time.monotonic(), 0
-        self._delays, self._awaited = Delays(transport), set[int]()
+        self._delays, self.posts = Delays(transport), Posts(self.requests, limits.answer)
 
     @property
     def case(self) -> str:
@@ -268,11 +269,9 @@ class Session:
         """
         if exchange is None:
             return True
-        self._awaited.add(exchange)
-        self.listen(seconds, until=lambda: exchange not in self._awaited or not self.alive)
-        over = exchange not in self._awaited
-        self._awaited.discard(exchange)
-        return over
+        limit = self.posts.begin(exchange, seconds)
+        self.listen(limit, until=lambda: not (self.alive and self.posts.awaits(exchange)))
+        return self.posts.end(exchange, limit, self.alive)
 
     def listen(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
         """Take in whatever comes for `seconds`, or until what has come makes that true."""
@@ -354,7 +353,7 @@ class Session:
             if event.exchange is None:
                 self.ended = self.ended or event
                 return
-            self._awaited.discard(event.exchange)
+            self.posts.over(event.exchange)
             self.requests.over(event)
             self._take(event.then)
 

@@ -34,6 +34,8 @@ MAX_SAID = 4096
 MAX_UNHEARD = 64 * 1024 * 1024
 """Bytes of a stream without an event."""
 MAX_IN_FLIGHT = 32
+MAX_HANGING, HANGS = 96, 1.0
+"""Exchanges beside those that are under way for so many seconds without an answer."""
 MAX_REPLACED = 100
 """Ids of a session that are known to be its own though a later answer gave another one."""
 
@@ -101,7 +103,7 @@ class HttpTransport(AtUrl):
                     job = replace(job, method=method_of(data), whole=True, apart=method == APART)
                 self._under_way[self._next] = job
                 self._work.put(job)
-                if len(self._under_way) > self._workers and self._workers < MAX_IN_FLIGHT:
+                if len(self._under_way) > self._workers and self._workers < self._most_workers():
                     self._workers += 1
                     threading.Thread(target=self._serve, daemon=True).start()
             return self._next
@@ -163,6 +165,14 @@ class HttpTransport(AtUrl):
         return Ending("remote")
 
     # -- inside
+
+    def _most_workers(self) -> int:
+        """How many exchanges may be under way: those that hang must not keep others from being sent."""
+        late = time.monotonic() - HANGS
+        hang = sum(
+            job.method == "DELETE" or 0 < job.written < late for job in self._under_way.values() if not job.answered
+        )
+        return MAX_IN_FLIGHT + min(hang, MAX_HANGING)
 
     def _server_ended(self, fate: str) -> None:
         # What it had sent before may still be on its way.

@@ -354,6 +354,27 @@ add(
 )
 
 
+@target(**{**HTTP, "statuses": (0,)})
+def http_delete_hangs(server: Any) -> None:
+    """Has sessions, and never answers a DELETE."""
+    _ends_none()
+    _sessions("s-N", 10**6)(server)
+
+
+def _ends_none() -> None:
+    from hostile.web import Exchange
+
+    Exchange.do_DELETE = lambda exchange: bounds.wait()
+
+
+@target(**{**HTTP, "statuses": (1,), "says": "a notification is not answered"})
+def http_notifications_hang(_server: Any) -> None:
+    """Never answers the POST of a notification."""
+    web = _web()
+    web.post = lambda exchange, _request, reply: bounds.wait() if reply is None else exchange.answer(reply)
+    _serve(web)
+
+
 def _over_http(name: str) -> Play:
     """A target over stdio, over HTTP."""
 

@@ -15,6 +15,7 @@ from conformance.codes import METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_
 from conformance.model import Frame, Json, Severity
 from conformance.session.exchanges import STREAM, media_type
 from conformance.session.messages import Call, is_id, is_message
+from conformance.session.patience import NO_ANSWER
 from conformance.session.session import Session
 from conformance.transports import SESSION
 
@@ -90,6 +91,7 @@ class HttpAnswers(Watcher):
         self._posts: dict[int, _Post] = {}
         self._asked: dict[int, Frame] = {}
         self._due = due(session, self.requirements)
+        self._latest = 0
 
     def sent(self, frame: Frame) -> None:
         """Note what is posted."""
@@ -104,6 +106,7 @@ class HttpAnswers(Watcher):
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge the head of an answer, or the whole at its end."""
         self._named(frame)
+        self._latest = max(self._latest, frame.exchange or 0)
         post = self._posts.get(frame.exchange) if frame.exchange is not None else None
         if post is None or frame.part is not None:
             return
@@ -116,6 +119,15 @@ class HttpAnswers(Watcher):
                 self._end(post, post.head)
         elif len(post.said) < 2:
             post.said.append(frame)
+
+    def finish(self) -> None:
+        """Judge the notifications whose POST went unanswered while the server answered a later one."""
+        for exchange, post in self._posts.items():
+            seconds = self.session.posts.unanswered.get(exchange)
+            if post.kind == "notification" and seconds is not None and post.head is None and self._latest > exchange:
+                what, given = "a notification is not answered over HTTP", f"{NO_ANSWER} {seconds:.3g} s"
+                ceiling = Severity.WARNING if post.sent.illegal else None
+                self._broke(NOTIFICATION, what, "HTTP 202 without a body", given, post, ceiling)
 
     def _named(self, frame: Frame) -> None:
         """An error that shows that the request was read repeats its id, be the request wrong in other ways."""

@@ -28,6 +28,10 @@ def _body_on_202(handler: Any, proceed: Any, status: int, body: bytes, headers: 
     proceed(status, b"null" if status == 202 else body, headers)
 
 
+def _never_202(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    _linger(handler) if status == 202 else proceed(status, body, headers)
+
+
 def _plain_text(handler: Any, proceed: Any, name: str, value: str) -> None:
     proceed(name, "text/plain" if value == "application/json" else value)
 
@@ -189,6 +193,13 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/notification-accepted-202 transport-http/response-accepted-202",
         "the 202 for a notification has a body",
         handling(answer=_body_on_202),
+        {},
+    ),
+    (
+        "notifications-unanswered",
+        "transport-http/notification-accepted-202",
+        "POSTs of notifications and responses are never answered",
+        handling(answer=_never_202),
         {},
     ),
     (
