@@ -101,6 +101,21 @@ def test_half_a_line_is_shown_and_is_a_violation_once_the_server_has_left_it_so(
     assert set(failed(report)) == {STDOUT}
 
 
+@pytest.mark.parametrize("mode", ["python-repr", "twice-on-a-line"])
+def test_a_line_that_is_nearly_a_message_is_shown_and_is_the_violation(mode: str, tmp_path: Path) -> None:
+    status, printed, report = against(mode, tmp_path, "--start-timeout", "2")
+    assert status == 1
+    assert "what came is no JSON: {" in printed
+    assert set(failed(report)) == {STDOUT}
+
+
+def test_messages_in_utf_16_are_named_as_that(tmp_path: Path) -> None:
+    status, printed, report = against("utf-16", tmp_path, "--start-timeout", "2", "--only", "jsonrpc")
+    assert status == 1
+    assert "looks like UTF-16" in printed
+    assert set(failed(report)) == {"jsonrpc/messages-utf8"}
+
+
 def test_a_flood_on_stdout_is_a_violation_and_ends(tmp_path: Path) -> None:
     status, _, report = against("stdout-flood", tmp_path, "--start-timeout", "2")
     assert status == 1

@@ -226,11 +226,11 @@ def judge_offers(failed: Iterable[Attempt]) -> None:
 def _circumstances(stage: Stage) -> str:
     """What else can be said about a server that does not answer its opening request."""
     session = stage.session
-    if not session.alive:
+    came = [f.data for f in session.trace if f.origin == "target" and not f.readable and f.channel not in BARE]
+    if came:
+        return f"; what came is no JSON: {came[0][:100].decode('utf-8', 'backslashreplace')}"
+    if not (session.alive and session.transport.process_per_session):
         return ""
-    if not session.transport.process_per_session:
-        came = [f.data for f in session.trace if f.origin == "target" and not f.readable and f.channel not in BARE]
-        return f"; what came is no JSON: {came[0][:100].decode('utf-8', 'backslashreplace')}" if came else ""
     heard, begun = _heard(stage), session.transport.unfinished()
     if begun and not heard and isinstance(parse(begun)[0], dict):
         return "; it wrote a whole message without a newline at its end"

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from hostile.registry import target, vary
+from hostile.registry import add, target, vary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hostile.base import Server
+    from hostile.registry import Play
 
 STYLE: dict[str, Any] = {"indent": None, "header": False, "stdout": None, "end": "\n"}
 """How messages are written: with indentation, in the framing of another protocol, into a buffer that nobody flushes."""
@@ -156,6 +157,37 @@ def half_line(_server: Server) -> None:
     sys.stdout.write('{"jsonrpc": "2.0", "id":')
     sys.stdout.flush()
     sys.stdin.read()
+
+
+def _writing(encode: Callable[[Any], bytes]) -> Play:
+    """Write each message so, with a newline after it."""
+
+    def play(server: Server) -> None:
+        server.send = lambda message: server.write(encode(message) + b"\n")
+
+    return play
+
+
+BROKEN = "what came is no JSON: "
+add(
+    "python-repr",
+    "Writes messages as Python shows them.",
+    _writing(lambda m: repr(m).encode()),
+    says=BROKEN,
+    statuses=(1,),
+)
+add(
+    "twice-on-a-line",
+    "Writes each message twice in its line.",
+    _writing(lambda m: 2 * as_json(m)),
+    says=BROKEN,
+    statuses=(1,),
+)
+
+
+def as_json(message: Any) -> bytes:
+    """A message in one line."""
+    return json.dumps(message).encode()
 
 
 @target(whole=True)

@@ -313,7 +313,7 @@ def http_ends_in_order_after_a_wrong_type(_server: Any) -> None:
     _serve(web)
 
 
-def _sessions(name: str, lasts: int) -> Play:
+def _sessions(name: str, lasts: int, delete: Callable[[Exchange], None] | None = None) -> Play:
     """Have sessions of a name that are forgotten after so many requests."""
 
     def play(_server: Any) -> None:
@@ -335,6 +335,7 @@ def _sessions(name: str, lasts: int) -> Play:
 
         web = _web()
         web.post = post
+        web.delete = delete or web.delete
         _serve(web)
 
     return play
@@ -357,14 +358,7 @@ add(
 @target(**{**HTTP, "statuses": (0,)})
 def http_delete_hangs(server: Any) -> None:
     """Has sessions, and never answers a DELETE."""
-    _ends_none()
-    _sessions("s-N", 10**6)(server)
-
-
-def _ends_none() -> None:
-    from hostile.web import Exchange
-
-    Exchange.do_DELETE = lambda exchange: bounds.wait()
+    _sessions("s-N", 10**6, delete=lambda _exchange: bounds.wait())(server)
 
 
 @target(**{**HTTP, "statuses": (1,), "says": "a notification is not answered"})

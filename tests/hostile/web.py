@@ -38,6 +38,7 @@ class Web:
         self.post: Callable[[Exchange, Any, Any], None] = lambda exchange, request, reply: exchange.answer(reply)
         """What is done with a POST: the exchange, the message, and the reply, None for a notification."""
         self.get: Callable[[Exchange], None] = lambda exchange: exchange.bare(405)
+        self.delete: Callable[[Exchange], None] = lambda exchange: exchange.bare(405)
         self.server = Gathering()
 
     def fresh(self) -> Gathering:
@@ -83,8 +84,8 @@ class Exchange(BaseHTTPRequestHandler):
         self.endpoint.get(self)
 
     def do_DELETE(self) -> None:
-        """No sessions, so none to end."""
-        self.bare(405)
+        """No sessions, so none to end, unless the target has some."""
+        self.endpoint.delete(self)
 
     def _refused(self) -> int:
         origin = self.headers.get("Origin")

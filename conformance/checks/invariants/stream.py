@@ -72,7 +72,10 @@ class Stream(Watcher):
         """Judge a last series of unreadable lines; half a message of a server that was ended is none of its faults."""
         ending = self.session.ending
         cut = ending is not None and ending.how in ("died", "terminated", "killed")
-        if len(self._series) == 1 and (cut or len(self._series[0].data) >= KEPT_BYTES):
+        last = self._series[0].data if len(self._series) == 1 else b""
+        ended = self.session.ended
+        unended = ended is not None and ended.partial.startswith(last)
+        if last and ((cut and unended) or len(last) >= KEPT_BYTES):
             self.ledger.inconclusive(STDOUT, "the server ended in the middle of a line")
         else:
             self._settle()
@@ -103,13 +106,17 @@ class Stream(Watcher):
         data = frame.data
         try:
             data.decode("utf-8")
+            if frame.channel == "stdout" and _is_wide(data):
+                self._broke_utf8(frame, "a message is not encoded in UTF-8; it looks like UTF-16", None)
+                return False
         except UnicodeDecodeError as error:
             if frame.channel in ("body", "sse") and (frame.status or 200) >= 400:
                 return False
-            if frame.channel == "stdout" and not parse(data.decode("utf-8", "replace").encode())[1]:
+            wide = _is_wide(data)
+            if frame.channel == "stdout" and not (wide or parse(data.decode("utf-8", "replace").encode())[1]):
                 return True  # no message in any encoding
             what = "a message is not encoded in UTF-8"
-            if b"\x00" in data[:8]:
+            if wide or b"\x00" in data[:8]:
                 what += "; it looks like UTF-16"
             # Findings that say the same are one: where it is wrong is no part of what is wrong.
             self._broke_utf8(frame, what, None, f"{error.reason} at byte {error.start}: {shown(frame)}")
@@ -184,6 +191,18 @@ class Stream(Watcher):
             actual=shown(frame),
             frames=(frame,),
         )
+
+
+def _is_wide(line: bytes) -> bool:
+    """Whether a line is a message in UTF-16, of whose newline one byte may be left."""
+    if b"\x00" not in line[:8]:
+        return False
+    even = line[: len(line) // 2 * 2]
+    for data, encoding in ((even, "utf-16"), (even, "utf-16-be"), (line[1 : len(line) // 2 * 2 + 1], "utf-16-le")):
+        text = data.decode(encoding, "replace").strip("\ufeff\x00 \r")
+        if text[:1] in ("{", "[") and parse(text.encode("utf-8", "surrogatepass"))[1]:
+            return True
+    return False
 
 
 def _is_object(text: bytes) -> bool:
