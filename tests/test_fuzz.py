@@ -100,9 +100,7 @@ def test_a_defect_is_told_once_with_the_smallest_frame_and_how_many_showed_it() 
     assert [f.requirement for f in findings] == ["jsonrpc/parse-error-code"]
     assert findings[0].confirmed is True
     assert findings[0].occurrences > 1
-    assert (
-        findings[0].frames[0].data == b'{"jsonrpc":"2.0","id":3,"method":"mcp-conform/no\\xne","params":{"a":["x",1]}}'
-    )
+    assert findings[0].frames[0].data == b'{"jsonrpc":"2.0","id":3,"method":"pi\\xng","params":{"a":["x",1]}}'
 
 
 def test_a_server_that_dies_of_everything_is_given_up_and_that_is_said() -> None:
@@ -216,7 +214,8 @@ def test_frames_that_are_json_after_all_are_not_judged_by_their_answer() -> None
         drawn.begin()
         example = campaign.make(drawn)
         try:
-            json.loads(example.data.decode("utf-8", "replace"), parse_constant=lambda name: json.loads("no"))
+            text = example.data.decode("utf-8", "replace")
+            json.loads(text, parse_int=str, parse_constant=lambda name: json.loads("no"))
         except (ValueError, RecursionError):
             assert not example.about["json"] or example.data.startswith(b"\xef\xbb\xbf"), example
         else:

@@ -10,12 +10,13 @@ from conformance.catalogue.patterns import ABSENT, match, render, shorten
 from conformance.catalogue.references import Values, root
 from conformance.checks.invariants.base import is_integer
 from conformance.checks.probes import Bench
-from conformance.checks.probes.outcome import UNANSWERED, life, refused_by_http, shown, unanswered
+from conformance.checks.probes.outcome import UNANSWERED, UNKNOWN_STOPS, life, refused_by_http, shown, unanswered
 from conformance.model import Finding, Frame, Json, Silence, members
 from conformance.revisions import holds
 from conformance.session.messages import is_id, loosely
 from conformance.session.patience import NEXT_UNANSWERED
 from conformance.session.session import Call, Session, encode
+from conformance.validation.wire_schemas import for_revision
 
 ECHOED = "jsonrpc/response-id-echoed"
 CODES, INTEGER = "jsonrpc/error-has-code-and-message", "jsonrpc/error-code-integer"
@@ -147,6 +148,13 @@ class Judge:
 
     def _no_response(self, expectation: Expectation, said: Said) -> None:
         call = said.call
+        if call is not None and call.sent.illegal and self._is_unserved(call.method) and not self._lives():
+            # Whoever waits for the next answer waits in vain, whatever the answer to this one should have been.
+            expected, actual = "an error, and the server lives on", self._why_dead()
+            self.ledger.broke(
+                UNANSWERED, UNKNOWN_STOPS, expected=expected, actual=actual, frames=call.proof, ceiling=None
+            )
+            raise Stop(self._why_dead(), blocked=True)
         if expectation.silence == "inconclusive":
             lost = call.lost if call is not None else "no answer came"
             self.ledger.inconclusive(expectation.requirement, f"the server did not answer ({lost})")
@@ -161,6 +169,14 @@ class Judge:
             raise Stop(self._why_over(), blocked=True)
         else:
             self._broke(expectation, "a response", "silence", self._frames(said.start))
+
+    def _is_unserved(self, method: str) -> bool:
+        """Whether the server need not know a method: none of the revision, or of what it does not declare."""
+        kind = method.partition("/")[0]
+        declared = kind in ("initialize", "ping", "server", "subscriptions") or self.bench.survey.declares(
+            "completions" if kind == "completion" else kind
+        )
+        return not (declared and method in for_revision(self.session.revision.date).methods)
 
     def _rows(self, expectation: Expectation, said: Said) -> None:
         call = said.call

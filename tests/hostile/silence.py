@@ -65,7 +65,16 @@ for _method in KINDS:
     add(f"hangs-in-{_name}", f"Hangs for good in {_method}.", _hangs(_method), says=NO_ANSWER, statuses=(0, 1, 3))
 
 
-@target(statuses=(0, 1, 3))
+UNKNOWN = "after a request for an unknown method the server stops answering"
+
+
+@target(statuses=(1,), says=UNKNOWN)
+def dies_on_unknown_methods(server: Server) -> None:
+    """End at any method that it does not know."""
+    server.edit = lambda _request, reply: os._exit(3) if reply.get("error", {}).get("code") == -32601 else reply
+
+
+@target(statuses=(1,), says=UNKNOWN)
 def hangs_on_unknown_methods(server: Server) -> None:
     """Hangs for good when it is asked for a method that does not exist."""
 
@@ -360,7 +369,8 @@ vary(
     """
     drops-ping-and-unknown-methods
     never-answers-ping never-answers-tools-list never-answers-tools-call never-answers-completion-complete
-    hangs-in-tools-call hangs-on-unknown-methods hangs-on-bad-json answers-late calls-take-long
+    hangs-in-tools-call hangs-on-unknown-methods dies-on-unknown-methods hangs-on-bad-json answers-late
+    calls-take-long
     answers-after-the-next drops-every-second-request answers-only-at-the-end dies-at-request-1 dies-at-request-5
     dies-in-each-call stops-reading closes-its-input closes-its-output
     """,

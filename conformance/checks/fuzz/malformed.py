@@ -9,16 +9,19 @@ from typing import ClassVar
 from conformance.checks.fuzz.choices import Choices, one_of
 from conformance.checks.fuzz.example import DIED, HUNG, SWALLOWED, Breach, Example, Reply
 from conformance.checks.probes import Bench
+from conformance.checks.probes.outcome import UNKNOWN_STOPS
 from conformance.codes import INVALID_REQUEST, PARSE_ERROR
-from conformance.model import Json, Severity
-from conformance.session.messages import parse
+from conformance.model import Frame, Json, Severity
+from conformance.session.messages import is_message, parse
 
 REQUIREMENT = "jsonrpc/parse-error-code"
+ONCE = "jsonrpc/every-request-answered-once"
 ACCEPTED = (PARSE_ERROR, INVALID_REQUEST)
 
-_TEXT = '{"jsonrpc":"2.0","id":"@id","method":"mcp-conform/none","params":{"a":["x",1]}}'
+METHOD = "ping"
+_TEXT = '{"jsonrpc":"2.0","id":"@id","method":"ping","params":{"a":["x",1]}}'
 _LINE = _TEXT.encode()
-PLACES = (b"none", b"2.0", b"method", b'"x"')
+PLACES = (b"ping", b"2.0", b"method", b'"x"')
 """Where something is put in: into the name of the method, another string, the name of a member, a value."""
 
 ESCAPES = (b"\\x", b"\\u12", b"\\", b"\\u", b"\\u{41}", b"\\'", b"\\0", b"\\a", b"\\U0001F600", b"\\ud8", b"\\v")
@@ -235,13 +238,16 @@ class Malformed:
         return self._wrong(reply, "a result" if reply.succeeded else f"error {json.dumps(reply.code)}")
 
     def _fate(self, reply: Reply) -> Breach:
+        proof = (reply.sent, *(frame for frame in reply.frames[1:4]))
+        if reply.fate in (DIED, HUNG) and _asks_otherwise(reply.sent):
+            expected = "an error, and the server lives on"
+            return Breach(ONCE, UNKNOWN_STOPS, expected, reply.why, proof, None, {"alive": True})
         what = {
             DIED: f"a {self._frame} that is not JSON ends the server",
             HUNG: f"after a {self._frame} that is not JSON the server stops answering",
             SWALLOWED: f"a {self._frame} that is not JSON swallows the message after it",
         }[reply.fate if reply.fate in (DIED, HUNG) else SWALLOWED]
         expected = "silence or error -32700, and the server lives on"
-        proof = (reply.sent, *(frame for frame in reply.frames[1:4]))
         return Breach(REQUIREMENT, what, expected, reply.why, proof, Severity.WARNING, {"alive": True})
 
     def _wrong(self, reply: Reply, actual: str) -> Breach:
@@ -255,3 +261,11 @@ class Malformed:
             Severity.WARNING,
             {"response": {"$any": accepted}, "silence": "allowed"},
         )
+
+
+def _asks_otherwise(sent: Frame) -> bool:
+    """Whether a request became one for another method, and is no less a request for that."""
+    message = sent.message
+    if not (sent.readable and is_message(message) and isinstance(message, dict)):
+        return False
+    return "id" in message and message.get("method", METHOD) != METHOD and message["method"].isascii()

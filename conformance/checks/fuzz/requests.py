@@ -11,6 +11,7 @@ from conformance.checks.fuzz.example import DIED, MARK, SWALLOWED, Breach, Examp
 from conformance.checks.fuzz.ids import same_id
 from conformance.checks.fuzz.params import NEEDS
 from conformance.checks.probes import Bench
+from conformance.checks.probes.outcome import UNKNOWN_STOPS
 from conformance.codes import HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from conformance.model import Json, Severity
 from conformance.revisions import REVISIONS
@@ -268,8 +269,8 @@ class UnknownMethods:
         """Error -32601, whatever the name."""
         name = example.about["name"]
         if reply.fate:
-            what = {DIED: "ends the server", SWALLOWED: "swallows the next one"}.get(reply.fate, "hangs the server")
-            message = f"a request for an unknown method {what}"
+            swallowed = "a request for an unknown method swallows the next one"
+            message = swallowed if reply.fate == SWALLOWED else UNKNOWN_STOPS
             proof = (reply.sent, *reply.frames[1:4])
             return Breach(ONCE, message, "an error, and the server lives on", reply.why, proof, None, {"alive": True})
         if name.startswith("rpc."):

@@ -11,6 +11,8 @@ from conformance.session.messages import loosely, parse
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, encode
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
+UNKNOWN_STOPS = "after a request for an unknown method the server stops answering"
+"""What findings of cases and of campaigns say, so that they are one."""
 OF_OTHERS = {401, 403, 404, 407, 408, 429}
 """HTTP statuses that are about who asks, the session, or how much is asked."""
 
