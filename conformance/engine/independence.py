@@ -26,14 +26,14 @@ def mixes_clients(connections: Connections, case: str) -> Finding | None:
     try:
         first, second = (_begun(connections, opened) for _ in range(2))
     except (StartError, NotSpoken):
-        return None if len(opened) < 2 else _ended_by_another(opened[0], case)
+        return None if len(opened) < 2 else _ended_by_another(connections, opened, case)
     else:
         call = first.send("ping", id=ASKED)
         first.listen(PATIENCE, until=lambda: call.done)
         second.listen(connections.limits.quiet, until=lambda: bool(_foreign(second)))
         strays = _foreign(first) or _foreign(second)
         if not strays:
-            return _ended_by_another(first, case)
+            return _ended_by_another(connections, opened, case)
         what = "a client gets responses to the requests of another client"
         return _finding(case, what, "responses to its own requests alone", strays)
     finally:
@@ -47,6 +47,7 @@ def _begun(connections: Connections, opened: list[Session]) -> Session:
     opened.append(session)
     session.limits = replace(session.limits, start=min(PATIENCE, session.limits.start), quiet=0.1)
     Handshake().greet(session)
+    session.notify("notifications/initialized")
     return session
 
 
@@ -58,12 +59,26 @@ def _foreign(session: Session) -> list[Frame]:
     return [each for each in responses if each.number not in own]
 
 
-def _ended_by_another(first: Session, case: str) -> Finding | None:
-    ended = first.ended
-    if ended is None or not ended.lost:
+def _ended_by_another(connections: Connections, opened: list[Session], case: str) -> Finding | None:
+    first = opened[0]
+    if not _lost(first):
+        return None
+    for session in opened:
+        session.close(hurry=True)
+    try:
+        alone = _begun(connections, opened)
+    except (StartError, NotSpoken):
+        return None
+    call = alone.send("ping", id=ASKED)
+    alone.listen(PATIENCE, until=lambda: call.done)
+    if _lost(alone):  # whatever ends it, it is not another client
         return None
     frames = list(first.since(0))[-1:]
     return _finding(case, "the session of a client ends when another one begins its own", "both go on", frames)
+
+
+def _lost(session: Session) -> bool:
+    return session.ended is not None and session.ended.lost
 
 
 def _finding(case: str, what: str, expected: str, frames: list[Frame]) -> Finding:

@@ -16,7 +16,8 @@ from conformance.survey.picks import PICKS
 from conformance.target.urls import is_loopback
 from conformance.transports import SESSION
 
-FOREIGN = "http://mcp-conform.invalid"
+FOREIGN_HOST = "mcp-conform.invalid"
+FOREIGN = f"http://{FOREIGN_HOST}"
 TRICKS = {
     "as-subdomain": "http://localhost.mcp-conform.invalid",
     "as-address": "http://127.0.0.1.mcp-conform.invalid",
@@ -26,6 +27,7 @@ TRICKS = {
     "null": "null",
 }
 """Origins that are as foreign, and that a careless comparison takes for those of this machine."""
+HOST_REFUSED = (400, 403, 421)
 WILDCARDS = ("0.0.0.0", "::", "*")
 
 
@@ -39,13 +41,15 @@ def origins(bench: Bench) -> Iterator[Observation]:
     plain = _ask(session, {"Origin": FOREIGN})
     refused = _refused(plain)
     facts: dict[str, Json] = {"local": local, "origin": FOREIGN, "way": "POST"}
-    host = refused is False and local and _refused(_ask(session, {"Origin": FOREIGN, "Host": FOREIGN[7:]})) is True
+    host = refused is False and local and _checks_host(session, FOREIGN)
     yield _observed({**facts, "refused": refused, "host-checked": host}, plain)
     if not (refused and local):
         return
     for name, origin in TRICKS.items():
         call = _ask(session, {"Origin": origin})
-        yield _observed({**facts, "origin": origin, "way": name, "refused": _refused(call)}, call)
+        refused = _refused(call)
+        host = refused is False and _checks_host(session, origin)
+        yield _observed({**facts, "origin": origin, "way": name, "refused": refused, "host-checked": host}, call)
     # As a page comes whose name was made to lead to this machine; ports are what browsers tell both with.
     port = urlsplit(session.transport.url).port
     origin = f"{FOREIGN}:{port}" if port else FOREIGN
@@ -78,8 +82,17 @@ def _methods(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:
     """Whether other methods are served for a page elsewhere: some servers check the origin in some of their routes."""
     with suppress(Unavailable):
         for asked in PICKS["any-request"](bench.survey):
-            call = _ask(bench.session, {"Origin": FOREIGN}, asked["method"], asked["params"])
-            yield _observed({**facts, "way": "method", "method": call.method, "refused": _refused(call)}, call)
+            method, params = asked["method"], asked["params"]
+            call = _ask(bench.session, {"Origin": FOREIGN}, method, params)
+            refused = _refused(call)
+            host = refused is False and _checks_host(bench.session, FOREIGN, method, params)
+            found = {**facts, "way": "method", "method": method, "refused": refused, "host-checked": host}
+            yield _observed(found, call)
+
+
+def _checks_host(session: Session, origin: str, method: str = "", params: Json = None) -> bool:
+    """Whether such a request of a page elsewhere is refused if its Host is foreign, too: that stops DNS rebinding."""
+    return _refused(_ask(session, {"Origin": origin, "Host": FOREIGN_HOST}, method, params)) is True
 
 
 def _stream(session: Session, facts: Mapping[str, Json], way: str = "GET") -> Iterator[Observation]:
@@ -89,9 +102,18 @@ def _stream(session: Session, facts: Mapping[str, Json], way: str = "GET") -> It
     head = head_of(session, sent, session.limits.answer)
     session.transport.break_off(sent.exchange or 0)
     if head is not None:
-        refused = not (is_stream(head) and (head.status or 0) < 300)
-        values = {**facts, "way": way, "status": head.status, "refused": refused}
+        refused = not _opens(head)
+        values = {**facts, "way": way, "status": head.status, "refused": refused, "host-checked": False}
+        if not refused:
+            again = exchange(session, "get", {**headers, "Host": FOREIGN_HOST}, "other")
+            other = head_of(session, again, session.limits.answer)
+            session.transport.break_off(again.exchange or 0)
+            values["host-checked"] = other is not None and other.status in HOST_REFUSED
         yield Observation(values, None, (sent, head), told(head))
+
+
+def _opens(head: Frame) -> bool:
+    return is_stream(head) and (head.status or 0) < 300
 
 
 def _ending(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:

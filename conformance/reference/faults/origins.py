@@ -39,6 +39,12 @@ def _host_checked(handler: Any, proceed: Any) -> None:
         raise Refusal(403, "Requests for this host are refused")
 
 
+def _host_of_get_checked(handler: Any, proceed: Any) -> None:
+    _host_checked(handler, proceed)
+    if handler.command != "GET":
+        proceed()
+
+
 def _like_the_host(handler: Any, proceed: Any) -> None:
     """Serve any origin that is where the request goes to, wherever its name leads."""
     if handler.headers.get("Origin", "").partition("://")[2] != handler.headers.get("Host"):
@@ -122,6 +128,13 @@ _ROWS: tuple[Row, ...] = (
         "the host that a request is for is looked at, its origin is not",
         handling(check_origin=_host_checked),
         {},
+    ),
+    (
+        "host-of-get-checked-instead-of-origin",
+        "transport-http/origin-validated",
+        "of a GET the host that it is for is looked at, its origin is not",
+        handling(check_origin=_host_of_get_checked),
+        {"until": "2025-11-25"},
     ),
 )
 
