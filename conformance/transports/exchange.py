@@ -32,6 +32,10 @@ class Job:
     again: int = 0
     surplus: int = 0
 
+    def waits_since(self, moment: float) -> bool:
+        """Whether it was sent before that moment, and nothing of an answer has come."""
+        return 0 < self.written < moment and not self.answered
+
     def stale(self, error: Exception, at_once: float) -> bool:
         """Whether only a connection of earlier exchanges has ended, as servers close those that are idle.
 

@@ -21,7 +21,8 @@ from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_head
 from conformance.transports.ended_sessions import session_ended, turned_away
 from conformance.transports.event_stream import Event, EventStream, is_stream
 from conformance.transports.exchange import Job, Over
-from conformance.transports.http_client import client_for, refused, shut, socket_of, surplus
+from conformance.transports.http_client import client_for, encoded, refused, shut, socket_of, surplus
+from conformance.transports.keep_alive import WAITING, of_server
 from conformance.transports.pace import Pace
 from conformance.transports.redirects import onward, plain
 from conformance.transports.written_requests import APART, WHOLE, WrittenAnswer, completed, connected, method_of
@@ -34,8 +35,8 @@ MAX_SAID = 4096
 MAX_UNHEARD = 64 * 1024 * 1024
 """Bytes of a stream without an event."""
 MAX_IN_FLIGHT = 32
-MAX_HANGING, HANGS = 96, 1.0
-"""Exchanges beside those that are under way for so many seconds without an answer."""
+MAX_HANGING = 96
+"""Exchanges beside those that have waited long for an answer."""
 MAX_REPLACED = 100
 """Ids of a session that are known to be its own though a later answer gave another one."""
 
@@ -83,6 +84,7 @@ class HttpTransport(AtUrl):
         self._broke_off, self._connecting = "", 0.0
         """Seconds that it took to connect, the last time."""
         self._url, self._client = client_for(url, headers, limits)
+        self._keep_alive = of_server(self._url.netloc.decode(), self._client)
         self.pace = Pace()
 
     def start(self) -> None:
@@ -132,7 +134,7 @@ class HttpTransport(AtUrl):
 
     def receive(self, timeout: float) -> Arrival | Ended | None:
         """The next head, body, payload or end."""
-        return self._inbox.get(timeout)
+        return self._keep_alive.receive(self._inbox, timeout, self._kept_waiting)
 
     def end_input(self) -> None:
         """There is no input to close: wait `limits.quiet` for exchanges under way, then say that nothing more comes.
@@ -168,11 +170,13 @@ class HttpTransport(AtUrl):
 
     def _most_workers(self) -> int:
         """How many exchanges may be under way: those that hang must not keep others from being sent."""
-        late = time.monotonic() - HANGS
-        hang = sum(
-            job.method == "DELETE" or 0 < job.written < late for job in self._under_way.values() if not job.answered
-        )
+        late = time.monotonic() - WAITING
+        hang = sum(job.method == "DELETE" or job.waits_since(late) for job in self._under_way.values())
         return MAX_IN_FLIGHT + min(hang, MAX_HANGING)
+
+    def _kept_waiting(self, late: float) -> bool:
+        with self._changed:
+            return any(job.waits_since(late) for job in self._under_way.values())
 
     def _server_ended(self, fate: str) -> None:
         # What it had sent before may still be on its way.
@@ -226,6 +230,7 @@ class HttpTransport(AtUrl):
             if job.dropped:
                 return Over(OURS)
             connection.sendall(completed(job.data, usual))
+            job.written = time.monotonic()
             response = WrittenAnswer(connection, job.method)
             job.answered = True
             status, answered = response.status_code, kept_headers(response)
@@ -263,12 +268,13 @@ class HttpTransport(AtUrl):
             job.method,
             url,
             content=job.data or None,
-            headers={name.encode(): value.encode("latin-1") for name, value in job.headers.items()},
+            headers={**self._keep_alive.headers, **encoded(job.headers)},
             extensions={"trace": lambda event, info: self._trace(job, event, info)},
         ) as response:
             status = response.status_code
             answered = kept_headers(response)
             job.answered = True
+            self._keep_alive.answered(job.written)
             job.speaks = socket_of(response)
             if job.dropped:
                 return Over(OURS)

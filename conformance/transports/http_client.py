@@ -55,6 +55,11 @@ def refused(error: Exception) -> bool:
     return any(isinstance(cause, ConnectionRefusedError) for cause in causes)
 
 
+def encoded(headers: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Headers as the library sends them unchanged."""
+    return {name.encode(): value.encode("latin-1") for name, value in headers.items()}
+
+
 def check_headers(headers: Mapping[str, str]) -> None:
     """Raise StartError for one that cannot be sent with every request."""
     for name, value in headers.items():

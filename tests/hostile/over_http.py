@@ -369,6 +369,12 @@ def http_notifications_hang(_server: Any) -> None:
     _serve(web)
 
 
+@target(**{**HTTP, "statuses": (0,)})
+def http_one_connection_at_a_time(_server: Any) -> None:
+    """Takes the next connection when the one before is closed, and keeps each open."""
+    _web().serve(int(sys.argv[2]), one_at_a_time=True)
+
+
 def _over_http(name: str) -> Play:
     """A target over stdio, over HTTP."""
 

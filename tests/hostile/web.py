@@ -48,7 +48,7 @@ class Web:
             self.play(server)
         return server
 
-    def serve(self, port: int) -> None:
+    def serve(self, port: int, one_at_a_time: bool = False) -> None:
         """Serve until the end."""
         web = self
 
@@ -56,7 +56,9 @@ class Web:
             endpoint = web
 
         ThreadingHTTPServer.daemon_threads = True
-        ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+        HTTPServer.request_queue_size = 128
+        listening = HTTPServer if one_at_a_time else ThreadingHTTPServer
+        listening(("127.0.0.1", port), Handler).serve_forever()
 
 
 class Exchange(BaseHTTPRequestHandler):
