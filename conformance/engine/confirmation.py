@@ -183,11 +183,14 @@ class Confirmation:
             while self._worth_trying() and tries < TRIES and min(each.shown for each in waiting) < ENOUGH:
                 if tries and time.monotonic() - began > most:
                     break
-                tries += 1
                 stage = self._opened(state, (SURVEY, CLOSING) if surveyed else ()) if surveyed or not cases else None
                 again = self.workshop.play(state, cases, _tell_nobody, stage, keep=False)
-                for each in waiting:
-                    each.shown += any(_alike(each.finding, other) for other in again.findings)
+                showing = [each for each in waiting if any(_alike(each.finding, other) for other in again.findings)]
+                for each in showing:
+                    each.shown += 1
+                if not showing and not self._worth_trying():
+                    break  # given up on the way, so that what waits may never have been sent
+                tries += 1
             with state.lock:
                 for each in waiting:
                     each.settle(ledger, tries)
