@@ -38,13 +38,22 @@ def surplus(client: Client, connection: socket.socket | None) -> int:
     They must not be taken for the next answer (RFC 9112, 6.3), which is what the library does with them; it has no
     public way to tell.
     """
-    pool = getattr(getattr(client, "_transport", None), "_pool", None)
-    for each in getattr(pool, "connections", ()):
-        inner: Any = getattr(each, "_connection", None)
-        stream = getattr(inner, "_network_stream", None)
-        if stream is not None and stream.get_extra_info("socket") is connection:
-            return len(inner._h11_state.trailing_data[0])
+    for each in connections(client):
+        if (found := socket_under(each)) is not None and found is connection:
+            return len(each._connection._h11_state.trailing_data[0])
     return 0
+
+
+def connections(client: Client) -> list[Any]:
+    """The connections that the library keeps; it has no public way to tell."""
+    pool = getattr(getattr(client, "_transport", None), "_pool", None)
+    return list(getattr(pool, "connections", ()))
+
+
+def socket_under(connection: Any) -> socket.socket | None:
+    """The socket of one of these `connections`, None before there is one."""
+    stream = getattr(getattr(connection, "_connection", None), "_network_stream", None)
+    return stream.get_extra_info("socket") if stream is not None else None
 
 
 def refused(error: Exception) -> bool:

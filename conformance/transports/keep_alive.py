@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakSet, WeakValueDictionary
 
 from conformance.transports import Arrival, Ended, Inbox
-from conformance.transports.http_client import shut
+from conformance.transports.http_client import connections, shut, socket_under
 
 if TYPE_CHECKING:
     from httpx2 import Client
@@ -55,10 +55,9 @@ class KeepAlive:
 
     def release(self) -> bool:
         """Close the connections on which nothing is under way; whether there were any."""
-        idle = [each for client in tuple(self.clients) for each in _connections(client) if each.is_idle()]
+        idle = [each for client in tuple(self.clients) for each in connections(client) if each.is_idle()]
         for each in idle:
-            stream = getattr(getattr(each, "_connection", None), "_network_stream", None)
-            shut(stream.get_extra_info("socket") if stream is not None else None)
+            shut(socket_under(each))
         return bool(idle)
 
 
@@ -70,12 +69,6 @@ def of_server(address: str, client: Client) -> KeepAlive:
             shared = _SERVERS[address] = KeepAlive()
         shared.clients.add(client)
         return shared
-
-
-def _connections(client: Client) -> list[Any]:
-    # The library has no public way to tell which of its connections are idle.
-    pool = getattr(getattr(client, "_transport", None), "_pool", None)
-    return list(getattr(pool, "connections", ()))
 
 
 _LOCK = threading.Lock()

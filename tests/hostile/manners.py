@@ -179,15 +179,10 @@ add(
 add(
     "twice-on-a-line",
     "Writes each message twice in its line.",
-    _writing(lambda m: 2 * as_json(m)),
+    _writing(lambda m: 2 * json.dumps(m).encode()),
     says=BROKEN,
     statuses=(1,),
 )
-
-
-def as_json(message: Any) -> bytes:
-    """A message in one line."""
-    return json.dumps(message).encode()
 
 
 @target(whole=True)

@@ -112,11 +112,10 @@ class Stream(Watcher):
         except UnicodeDecodeError as error:
             if frame.channel in ("body", "sse") and (frame.status or 200) >= 400:
                 return False
-            wide = _is_wide(data)
-            if frame.channel == "stdout" and not (wide or parse(data.decode("utf-8", "replace").encode())[1]):
+            if frame.channel == "stdout" and not (_is_wide(data) or parse(data.decode("utf-8", "replace").encode())[1]):
                 return True  # no message in any encoding
             what = "a message is not encoded in UTF-8"
-            if wide or b"\x00" in data[:8]:
+            if b"\x00" in data[:8]:
                 what += "; it looks like UTF-16"
             # Findings that say the same are one: where it is wrong is no part of what is wrong.
             self._broke_utf8(frame, what, None, f"{error.reason} at byte {error.start}: {shown(frame)}")

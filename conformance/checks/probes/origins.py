@@ -38,18 +38,13 @@ def origins(bench: Bench) -> Iterator[Observation]:
     """
     session = bench.session
     local = is_loopback(session.transport.host)
-    plain = _ask(session, {"Origin": FOREIGN})
-    refused = _refused(plain)
     facts: dict[str, Json] = {"local": local, "origin": FOREIGN, "way": "POST"}
-    host = refused is False and local and _checks_host(session, FOREIGN)
-    yield _observed({**facts, "refused": refused, "host-checked": host}, plain)
-    if not (refused and local):
+    plain = _asked(session, facts)
+    yield plain
+    if not (plain.values["refused"] and local):
         return
     for name, origin in TRICKS.items():
-        call = _ask(session, {"Origin": origin})
-        refused = _refused(call)
-        host = refused is False and _checks_host(session, origin)
-        yield _observed({**facts, "origin": origin, "way": name, "refused": refused, "host-checked": host}, call)
+        yield _asked(session, {**facts, "origin": origin, "way": name})
     # As a page comes whose name was made to lead to this machine; ports are what browsers tell both with.
     port = urlsplit(session.transport.url).port
     origin = f"{FOREIGN}:{port}" if port else FOREIGN
@@ -83,37 +78,41 @@ def _methods(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:
     with suppress(Unavailable):
         for asked in PICKS["any-request"](bench.survey):
             method, params = asked["method"], asked["params"]
-            call = _ask(bench.session, {"Origin": FOREIGN}, method, params)
-            refused = _refused(call)
-            host = refused is False and _checks_host(bench.session, FOREIGN, method, params)
-            found = {**facts, "way": "method", "method": method, "refused": refused, "host-checked": host}
-            yield _observed(found, call)
+            yield _asked(bench.session, {**facts, "way": "method", "method": method}, method, params)
 
 
-def _checks_host(session: Session, origin: str, method: str = "", params: Json = None) -> bool:
-    """Whether such a request of a page elsewhere is refused if its Host is foreign, too: that stops DNS rebinding."""
-    return _refused(_ask(session, {"Origin": origin, "Host": FOREIGN_HOST}, method, params)) is True
+def _asked(session: Session, facts: Mapping[str, Json], method: str = "", params: Json = None) -> Observation:
+    """Whether such a request of a page elsewhere is served; if so, whether it is if its Host is foreign, too.
+
+    Where that is refused, DNS rebinding is stopped.
+    """
+    origin = {"Origin": str(facts["origin"])}
+    call = _ask(session, origin, method, params)
+    refused = _refused(call)
+    served = refused is False and bool(facts["local"])
+    host = served and _refused(_ask(session, {**origin, "Host": FOREIGN_HOST}, method, params)) is True
+    return _observed({**facts, "refused": refused, "host-checked": host}, call)
 
 
 def _stream(session: Session, facts: Mapping[str, Json], way: str = "GET") -> Iterator[Observation]:
     """Whether a stream is opened for a page of that origin, if that can be told."""
     headers = {**session.http_headers, "Accept": STREAM, "Origin": str(facts["origin"])}
-    sent = exchange(session, "get", headers, "other")
-    head = head_of(session, sent, session.limits.answer)
-    session.transport.break_off(sent.exchange or 0)
+    sent, head = _get(session, headers)
     if head is not None:
-        refused = not _opens(head)
+        refused = not (is_stream(head) and (head.status or 0) < 300)
         values = {**facts, "way": way, "status": head.status, "refused": refused, "host-checked": False}
         if not refused:
-            again = exchange(session, "get", {**headers, "Host": FOREIGN_HOST}, "other")
-            other = head_of(session, again, session.limits.answer)
-            session.transport.break_off(again.exchange or 0)
+            _, other = _get(session, {**headers, "Host": FOREIGN_HOST})
             values["host-checked"] = other is not None and other.status in HOST_REFUSED
         yield Observation(values, None, (sent, head), told(head))
 
 
-def _opens(head: Frame) -> bool:
-    return is_stream(head) and (head.status or 0) < 300
+def _get(session: Session, headers: Mapping[str, str]) -> tuple[Frame, Frame | None]:
+    """A GET that is broken off as soon as its answer begins: what was sent, and the head of the answer."""
+    sent = exchange(session, "get", headers, "other")
+    head = head_of(session, sent, session.limits.answer)
+    session.transport.break_off(sent.exchange or 0)
+    return sent, head
 
 
 def _ending(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:

@@ -29,7 +29,10 @@ def _body_on_202(handler: Any, proceed: Any, status: int, body: bytes, headers: 
 
 
 def _never_202(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
-    _linger(handler) if status == 202 else proceed(status, body, headers)
+    if status == 202:
+        _linger(handler)
+    else:
+        proceed(status, body, headers)
 
 
 def _plain_text(handler: Any, proceed: Any, name: str, value: str) -> None:
