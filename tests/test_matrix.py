@@ -245,9 +245,10 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
         reports.append(test(revisions=older, only=shown))
     due = {date for date in claimed if date in load()[broken].levels}
     problems = [report.problem for report in reports if report.problem]
-    missed = tuple(sorted(due - together(reports).get(broken, set())))
-    if missed and not problems:
-        reports.append(test(revisions=missed, only=(broken,), limits=PATIENT))
+    for how in ({"fuzzing": NO_FRAMES}, {"limits": PATIENT}):
+        missed = tuple(sorted(due - together(reports).get(broken, set())))
+        if missed and not problems:
+            reports.append(test(revisions=missed, only=(broken,), **how))
     found = together(reports)
     if problems:  # no session opens at all: it is told once
         due &= found.get(broken, set()) or {"once"}
