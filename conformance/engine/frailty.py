@@ -1,7 +1,4 @@
-"""Does the server end, or fall silent, whatever it is sent? Then no message is to blame: one finding stands for all.
-
-So it is where cancellations do it.
-"""
+"""Does the server end, or fall silent, whatever it is sent? Then no message is to blame: one finding stands for all."""
 
 from __future__ import annotations
 
@@ -13,13 +10,10 @@ from conformance.checks.ledger import Ledger
 from conformance.checks.probes.outcome import UNANSWERED
 from conformance.engine.plan import concerns
 from conformance.engine.units import State, Workshop
-from conformance.model import Finding, members
+from conformance.model import Finding
 from conformance.session.patience import NEXT_UNANSWERED, NO_ANSWER
 
 SILENCE = (NO_ANSWER, NEXT_UNANSWERED)
-CANCELLED = "cancellation/late-cancellation-harmless"
-ANSWERED_WRONG = (UNANSWERED, "jsonrpc/response-id-echoed")
-"""Rules that a request breaks that is cancelled and not answered, or twice: a campaign may know its id no more."""
 
 
 def controls(
@@ -35,25 +29,6 @@ def controls(
         # Where no session opens, there is none to go on.
         if chosen and state.survey is not None and not state.gone and _worth_asking(state):
             yield _job(workshop, chosen, state, reported)
-
-
-def blame_cancellations(states: Iterable[State]) -> None:
-    """Where a cancellation ended or silenced the server, what came of the requests then is no second finding.
-
-    A campaign comes by it as luck has it, and would tell now this and now that of the same defect.
-    """
-    for state in states:
-        with state.lock:
-            if any(each.requirement == CANCELLED for ledger in state.ledgers for each in ledger.findings):
-                for ledger in state.ledgers:
-                    ledger.give_way(_comes_of_cancelling, CANCELLED)
-
-
-def _comes_of_cancelling(finding: Finding) -> bool:
-    """Whether it is about the answer to a request, and one was cancelled among what shows it."""
-    sent = [members(each.message) for each in finding.frames if each.origin == "us" and each.readable]
-    cancelled = any(each.get("method") == "notifications/cancelled" for each in sent)
-    return cancelled and finding.requirement in ANSWERED_WRONG
 
 
 def _worth_asking(state: State) -> bool:

@@ -13,7 +13,7 @@ from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import UNANSWERED, UNKNOWN_STOPS, life, refused_by_http, shown, unanswered
 from conformance.model import Finding, Frame, Json, Silence, members
 from conformance.revisions import holds
-from conformance.session.messages import is_id, loosely
+from conformance.session.messages import is_id, is_reply, loosely
 from conformance.session.patience import NEXT_UNANSWERED
 from conformance.session.session import Call, Session, encode
 from conformance.validation.wire_schemas import for_revision
@@ -254,8 +254,7 @@ class Judge:
         responses = [
             frame
             for frame in self._heard(said.start)
-            if isinstance(frame.message, dict)
-            and "method" not in frame.message
+            if is_reply(frame.message)
             and self._tells(frame, others)
             and not (frame.channel == "body" and (frame.status or 200) >= 400)
         ]
@@ -386,4 +385,4 @@ def _is_nameless(message: Json) -> bool:
 
 
 def _is_nameless_answer(message: Json) -> bool:
-    return isinstance(message, dict) and "method" not in message and message.get("id") is None
+    return is_reply(message) and message.get("id") is None

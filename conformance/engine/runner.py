@@ -16,14 +16,14 @@ from conformance.checks.invariants import load_invariants
 from conformance.checks.ledger import Ledger
 from conformance.checks.profiles import rules as profiles
 from conformance.checks.registry import cases, probes
-from conformance.engine import events
+from conformance.engine import events, one_cause
 from conformance.engine.candidates import attempts, usual
 from conformance.engine.chosen import chosen
 from conformance.engine.conclusion import Conclusion
 from conformance.engine.confirmation import Confirmation
 from conformance.engine.connections import Connections
 from conformance.engine.detection import Attempt, discard, judge_offers, refuses_posts, untestable
-from conformance.engine.frailty import blame_cancellations, controls
+from conformance.engine.frailty import controls
 from conformance.engine.independence import mixes_clients
 from conformance.engine.lanes import Lanes
 from conformance.engine.options import JOBS, Options
@@ -104,6 +104,7 @@ class Runner:
                 if cut := self._connections.patience.over:
                     self._cut_off = cut
                     yield self._noted(f"not every case was played to its end: {cut}")
+                one_cause.settle(self._states)
                 if self.options.confirm:
                     yield from self._confirm(pool)
                 if away := self._connections.kept_away():
@@ -395,7 +396,6 @@ class Runner:
         """
         again = self._confirmation
         self._connections.be_patient()
-        blame_cancellations(self._states)
         yield from self._work(pool, controls(self._workshop, self._controls, self._states, self.selection.requirements))
         while todo := [job for state in self._states for job in again.jobs(state)]:
             yield events.Confirming(len(todo))

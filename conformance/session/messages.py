@@ -98,8 +98,12 @@ class Call:
 
     @property
     def response(self) -> Json:
-        """The first response message, or None."""
-        return self.answers[0].message if self.answers else None
+        """The first response message, or None; without the null of a server that always writes result and error."""
+        message = self.answers[0].message if self.answers else None
+        if isinstance(message, dict) and "result" in message and "error" in message:
+            both = (message["result"], message["error"])
+            return {name: value for name, value in message.items() if value is not None or both == (None, None)}
+        return message
 
     @property
     def result(self) -> Json:
@@ -357,6 +361,19 @@ def is_id(value: Json) -> bool:
     if isinstance(value, bool):
         return False
     return isinstance(value, (str, int)) or (isinstance(value, float) and value.is_integer())
+
+
+OF_LOGS = frozenset({"level", "severity", "lvl", "msg", "time", "timestamp", "ts", "@timestamp", "logger"})
+"""Members of a line that libraries for logs write as JSON."""
+
+
+def is_reply(message: Json) -> bool:
+    """Whether it is meant to answer something, well formed or not: a line of a log, JSON though it is, is not."""
+    if not isinstance(message, dict) or "method" in message:
+        return False
+    if message.keys().isdisjoint(OF_LOGS):
+        return not message.keys().isdisjoint(("jsonrpc", "id", "result", "error"))
+    return "jsonrpc" in message
 
 
 def is_message(value: Json) -> bool:

@@ -12,7 +12,7 @@ from conformance.budget import KEPT_BYTES, LARGE, brief, cost, curtailed
 from conformance.codes import PARSE_ERROR
 from conformance.model import Frame, Json
 from conformance.session.features import feature_of, reports_progress, tells_progress
-from conformance.session.messages import MAY_TAKE_LONG, ROOM, Call, Unread, id_key, is_id, is_utf8, parse
+from conformance.session.messages import MAY_TAKE_LONG, ROOM, Call, Unread, id_key, is_id, is_reply, is_utf8, parse
 from conformance.session.patience import NotWaitedFor, Patience
 from conformance.session.polling import Polling
 from conformance.transports import AGAIN, SESSION, Arrival, Ended
@@ -142,6 +142,10 @@ class Requests:
             if key in self.waiting:
                 return self.waiting[key]
         return self.calls.get(exact)
+
+    def is_response(self, message: Json) -> bool:
+        """Whether it is a response by what it holds; `is_reply` has those that lack it, too."""
+        return is_reply(message) and ("result" in message or "error" in message)
 
     def answer(self, call: Call, frame: Frame) -> None:
         """Enter a response to `call`, and learn from how long it took and what it overtook."""

@@ -406,7 +406,7 @@ class Session:
                 self.requests.tell(frame)
             return
         call = self.requests.answered_by(message.get("id"))
-        response = "result" in message or "error" in message
+        response = self.requests.is_response(message)
         if response and self.requests.set_aside(frame, call):
             call = None
         if call is not None and call.sent.case != frame.case:

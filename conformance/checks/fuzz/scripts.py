@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 
 from conformance.model import Frame
-from conformance.session.messages import id_key, is_id, parse
+from conformance.session.messages import id_key, is_id, is_reply, parse
 from conformance.session.session import Call, Session
 
 
@@ -34,7 +34,7 @@ def say(session: Session, lines: Sequence[bytes], together: bool) -> list[Call]:
 def responses(session: Session, start: int, after: float = 0.0) -> int:
     """How many responses, to whatever, came since the position `start`, later than `after` seconds in the session."""
     heard = (frame.message for frame in session.since(start) if frame.origin == "target" and frame.at > after)
-    return sum(isinstance(message, dict) and "method" not in message for message in heard)
+    return sum(map(is_reply, heard))
 
 
 def answered_later(session: Session, sentinel: Call, seconds: float) -> bool:
@@ -53,7 +53,7 @@ def strays(heard: Iterable[Frame], calls: Sequence[Call], issued: Container[str]
     for frame in heard:
         message = frame.message
         stray = frame.exchange is None and frame.origin == "target" and frame.number not in own
-        if stray and isinstance(message, dict) and "method" not in message:
+        if stray and is_reply(message):
             identifier = message.get("id")
             if not (is_id(identifier) and id_key(identifier) in issued):
                 found.append(frame)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from conformance.checks.fuzz.example import Reply
 from conformance.checks.fuzz.ids import whole
 from conformance.model import Frame
-from conformance.session.messages import Call
+from conformance.session.messages import Call, is_reply
 
 
 def sort_out(
@@ -31,7 +31,7 @@ def sort_out(
     place = 0
     for frame in heard:
         message = frame.message
-        if frame.origin == "us" or not isinstance(message, dict) or "method" in message or frame.number in own:
+        if frame.origin == "us" or not is_reply(message) or frame.number in own:
             continue
         identifier = message.get("id")
         if frame.number in answered:

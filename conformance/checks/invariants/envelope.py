@@ -13,7 +13,7 @@ from conformance.checks.ledger import Ledger
 from conformance.codes import PARSE_ERROR
 from conformance.model import Finding, Frame, Json, Severity
 from conformance.session.features import HUNG, named
-from conformance.session.messages import DEEPEST, Shallow, is_id
+from conformance.session.messages import DEEPEST, Shallow, is_id, is_reply
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, id_key
 
 VALID = "jsonrpc/valid-messages"
@@ -87,7 +87,7 @@ class Envelope(Watcher):
         if not isinstance(message, dict) or (frame.channel == "body" and (frame.status or 200) >= 400 and not call):
             return
         self.ledger.held(NO_BATCH)
-        if not message.keys() & {"method", "result", "error"}:
+        if not message.keys() & {"method", "result", "error"} or not ("method" in message or is_reply(message)):
             what = "a message is neither request, notification nor response"
             self._broke(VALID, what, "method, result or error", shorten(message), frame)
             return

@@ -7,7 +7,7 @@ from typing import Literal
 from conformance.budget import KEPT_BYTES
 from conformance.checks.probes import Bench
 from conformance.model import Frame, Json, elements, members
-from conformance.session.messages import loosely, parse
+from conformance.session.messages import is_reply, loosely, parse
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, encode
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
@@ -107,7 +107,7 @@ def shown(call: Call) -> str:
 def stray(frame: Frame, sentinel: Call) -> bool:
     """Whether the target sent a response here that is not the sentinel's."""
     message = frame.message
-    if frame.origin == "us" or not isinstance(message, dict) or "method" in message:
+    if frame.origin == "us" or not is_reply(message):
         return False
     # The sentinel's own answer, its id in another type, is no answer to anything else.
     own = loosely(message.get("id")) == loosely(sentinel.id)

@@ -12,6 +12,7 @@ from conformance.reference.fault import (
     on_item,
     on_notification,
     on_response,
+    sending,
     setting,
 )
 from conformance.reference.wire import Message, encode
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from conformance.reference.call import Channel
     from conformance.reference.fault import Apply, Proceed
+    from conformance.reference.server import Server
 
 STDOUT = "transport-stdio/stdout-only-messages"
 LETTERS = re.compile("[a-z-]+")
@@ -65,6 +67,46 @@ def _schema_as_text(item: Message) -> None:
     item["inputSchema"] = json.dumps(item["inputSchema"])
 
 
+def _logged(message: Any) -> bytes:
+    line = b'{"level":30,"time":1767225600000,"error":null,"msg":"response sent"}\n'
+    return encode(message) if "method" in message else line + encode(message)
+
+
+def _in_result(message: Message, call: Call | None) -> None:
+    if "error" in message:
+        message["result"] = {"error": message.pop("error")}
+
+
+def _as_of_tool(message: Message, call: Call | None) -> None:
+    if "error" in message:
+        told = message.pop("error")["message"]
+        message["result"] = {"content": [{"type": "text", "text": told}], "isError": True}
+
+
+def _null_beside(message: Message, call: Call | None) -> None:
+    if "method" not in message:
+        message.update({name: None for name in ("result", "error") if name not in message})
+
+
+def _one_higher(message: Message, call: Call | None) -> None:
+    if "method" not in message and type(message.get("id")) is int:
+        message["id"] += 1
+
+
+def _of_the_last() -> Apply:
+    def apply(server: Server) -> None:
+        last: list[Any] = [1]
+
+        def change(message: Message, call: Call | None) -> None:
+            if "method" not in message and "id" in message:
+                last.append(message["id"])
+                message["id"] = last.pop(0)
+
+        sending(change)(server)
+
+    return apply
+
+
 def _misnamed(message: Message, call: Call | None) -> None:
     message["method"] = "notifications/resources/changed"
 
@@ -89,6 +131,45 @@ FAULTS = (
         STDOUT,
         "each tool call is logged to stdout",
         instead("tools/call", _log_calls),
+        transports="stdio",
+    ),
+    Fault(
+        "logs-as-json-on-stdout",
+        "jsonrpc/valid-messages",
+        "with each response a line of a log goes to stdout, as JSON",
+        setting("encode", _logged),
+        transports="stdio",
+    ),
+    Fault(
+        "errors-in-results",
+        "jsonrpc/unknown-method-refused",
+        "every error is a member of a result",
+        sending(_in_result),
+    ),
+    Fault(
+        "errors-as-tool-results",
+        "jsonrpc/unknown-method-refused jsonrpc/result-type-present tools/unknown-tool-refused tools/malformed-call-refused",
+        "every error is a result with isError, as of a tool",
+        sending(_as_of_tool),
+    ),
+    Fault(
+        "nulls-beside",
+        "jsonrpc/result-xor-error",
+        "every response has result and error, of which one is null",
+        sending(_null_beside),
+    ),
+    Fault(
+        "ids-one-higher",
+        "jsonrpc/response-id-echoed",
+        "every response has the id of the next request",
+        sending(_one_higher),
+        transports="stdio",
+    ),
+    Fault(
+        "ids-of-the-last",
+        "jsonrpc/response-id-echoed",
+        "every response has the id of the one before",
+        _of_the_last(),
         transports="stdio",
     ),
     Fault(

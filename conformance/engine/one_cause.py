@@ -1,0 +1,106 @@
+"""One defect is one finding: what only follows from another defect blames the server for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from conformance.checks.ledger import Ledger
+from conformance.checks.probes.outcome import UNANSWERED
+from conformance.engine.units import State
+from conformance.model import Finding, Frame, Json, members
+from conformance.session.messages import parse
+
+CANCELLED = "cancellation/late-cancellation-harmless"
+ECHOED = "jsonrpc/response-id-echoed"
+REFUSED = "jsonrpc/unknown-method-refused"
+ANSWERED_WRONG = (UNANSWERED, ECHOED)
+"""Rules that a request breaks that is cancelled and not answered, or twice: a campaign may know its id no more."""
+SHIFTED = 3
+"""So many different ids of other requests show that ids lead to the wrong requests, wherever several are under way."""
+HIGHEST = 2**31
+"""Ids above are odd on purpose: what comes of them may be rounded, and tells nothing of others."""
+OF_RESULTS = {"_meta", "resultType", "ttlMs", "cacheScope"}
+"""Members that any result may have."""
+OF_ERRORS = {"error", "errors", "isError", "code", "message", "success", "status"}
+"""Members one of which tells an error, in the words of servers that have no better ones."""
+OF_TOOLS = {"content", "isError", "structuredContent"}
+"""Members by which a tool tells an error, rightly."""
+
+Follows = Callable[[Finding], bool]
+
+
+def settle(states: Iterable[State]) -> None:
+    """Have what follows from a defect give way to the finding that tells it, in each run."""
+    for state in states:
+        with state.lock:
+            for cause, follows in _causes(state.ledgers):
+                for ledger in state.ledgers:
+                    ledger.give_way(follows, cause)
+
+
+def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
+    """What the findings show to be behind others: its requirement, and whether a finding follows from it."""
+    found = [finding for ledger in ledgers for finding in ledger.findings]
+    if any(each.requirement == CANCELLED for each in found):
+        # A campaign comes by it as luck has it, and would tell now this and now that of the same defect.
+        yield CANCELLED, _comes_of_cancelling
+    if len({wrong for each in found if each.requirement == ECHOED for wrong in _of_others(each)}) >= SHIFTED:
+        yield ECHOED, _comes_of_ids
+    in_results = [each for each in found if each.requirement == REFUSED and _told(each)]
+    if in_results:
+        yield REFUSED, _comes_of(max(in_results, key=lambda each: each.occurrences))
+
+
+def _comes_of_cancelling(finding: Finding) -> bool:
+    """Whether it is about the answer to a request, and one was cancelled among what shows it."""
+    sent = [members(each.message) for each in finding.frames if each.origin == "us" and each.readable]
+    cancelled = any(each.get("method") == "notifications/cancelled" for each in sent)
+    return cancelled and finding.requirement in ANSWERED_WRONG
+
+
+def _of_others(finding: Finding) -> set[int]:
+    """The ids that answers had and that are those of other requests, as far as can be told."""
+    asked = {each["id"] for each in _requests(finding) if _ordinary(each.get("id"))}
+    answered = {each["id"] for _, each in _responses(finding) if _ordinary(each.get("id"))}
+    return answered - asked if asked else set()
+
+
+def _ordinary(identifier: Json) -> bool:
+    return type(identifier) is int and 0 < identifier < HIGHEST
+
+
+def _comes_of_ids(finding: Finding) -> bool:
+    """Whether an answer was taken for that of a request for nothing but its id, or was missed because of it."""
+    if finding.requirement == ECHOED:
+        return False
+    asked = [each.get("id") for each in _requests(finding)]
+    by_id = any(frame.exchange is None and each.get("id") in asked for frame, each in _responses(finding))
+    return by_id or finding.requirement == UNANSWERED
+
+
+def _told(finding: Finding) -> frozenset[str]:
+    """The members of the result by which an unknown method was refused in other words than an error."""
+    results = [members(each.get("result")).keys() for _, each in _responses(finding)]
+    return frozenset(results[0] - OF_RESULTS) if len(results) == 1 and results[0] & OF_ERRORS else frozenset()
+
+
+def _comes_of(cause: Finding) -> Follows:
+    """Whether another answer, where an error was due perhaps, is a result of that kind as well."""
+    told = _told(cause)
+
+    def follows(finding: Finding) -> bool:
+        results = [members(each.get("result")).keys() - OF_RESULTS for _, each in _responses(finding)]
+        called = any(each.get("method") == "tools/call" for each in _requests(finding)) and told <= OF_TOOLS
+        return finding.kind != cause.kind and told in results and not called
+
+    return follows
+
+
+def _requests(finding: Finding) -> list[dict[str, Json]]:
+    sent = [members(parse(each.data)[0]) for each in finding.frames if each.origin == "us"]
+    return [each for each in sent if "method" in each and "id" in each]
+
+
+def _responses(finding: Finding) -> list[tuple[Frame, dict[str, Json]]]:
+    came = [(each, members(parse(each.data)[0])) for each in finding.frames if each.origin == "target"]
+    return [(frame, each) for frame, each in came if "id" in each and "method" not in each]
