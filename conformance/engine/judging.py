@@ -194,6 +194,10 @@ class Judge:
         if row.outcome != "broken":
             self.write(expectation.requirement, row.outcome, sentence)
             return
+        by_silence = response is ABSENT and row.when.response is not ABSENT and row.when.status is ABSENT
+        head = call.head if call is not None and by_silence else None
+        if call is not None and head is not None and 400 <= (head.status or 0) < 500:  # neither silence nor success
+            raise Stop(unanswered(self.bench, call)[1], blocked=False)
         if (rule := _code_rule(response)) and any(_asks_for_code(pattern) for pattern in patterns):
             self.ledger.block(expectation.requirement, rule)
             return

@@ -5,15 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
-from conformance.budget import KEPT_BYTES, brief
+from conformance.budget import brief
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import Watcher, is_integer, is_number
 from conformance.checks.invariants.http_answers import ONE_OBJECT
+from conformance.checks.invariants.strays import code, meant, outlined
 from conformance.checks.ledger import Ledger
 from conformance.codes import PARSE_ERROR
 from conformance.model import Finding, Frame, Json, Severity
 from conformance.session.features import HUNG, named
-from conformance.session.messages import DEEPEST, Shallow, is_id, is_reply
+from conformance.session.messages import DEEPEST, Shallow, is_id
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, id_key
 
 VALID = "jsonrpc/valid-messages"
@@ -60,15 +61,21 @@ class Envelope(Watcher):
     def __init__(self, session: Session, ledger: Ledger) -> None:
         super().__init__(session, ledger)
         self._notifications: list[Frame] = []
-        self._batched = False
         self._illegal: Frame | None = None
-        self._illegal_array = False
+        self._batched = self._illegal_array = False
         self._server_ids: dict[str, Frame] = {}
         self._strays: list[Frame] = []
+        self._accepted: set[int] = set()
 
     def sent(self, frame: Frame) -> None:
         """Remember what could be answered wrongly."""
         super().sent(frame)
+        if (
+            isinstance(frame.message, dict)
+            and frame.exchange is not None
+            and not {"method", "id"} <= frame.message.keys()
+        ):
+            self._accepted.add(frame.exchange)
         if frame.illegal:
             self._illegal = self._illegal or frame
             self._illegal_array |= isinstance(frame.message, list)
@@ -87,9 +94,10 @@ class Envelope(Watcher):
         if not isinstance(message, dict) or (frame.channel == "body" and (frame.status or 200) >= 400 and not call):
             return
         self.ledger.held(NO_BATCH)
-        if not message.keys() & {"method", "result", "error"} or not ("method" in message or is_reply(message)):
-            what = "a message is neither request, notification nor response"
-            self._broke(VALID, what, "method, result or error", shorten(message), frame)
+        if "method" not in message and not self.session.requests.is_response(message):
+            if frame.exchange not in self._accepted:  # how HTTP takes what is no request is judged elsewhere
+                what = "a message is neither request, notification nor response"
+                self._broke(VALID, what, "method, result or error", shorten(message), frame)
             return
         if isinstance(message, Shallow):
             self.ledger.broke(
@@ -294,7 +302,7 @@ class Envelope(Watcher):
         to_unread = self._illegal is not None or (nameless and (self._batched or frame.exchange is not None))
         known = to_unread or self.session.requests.has_forgotten(message.get("id"))  # as JSON-RPC has it, or late
         if not known and len(self._strays) < MOST_REMEMBERED:
-            self._strays.append(_outlined(frame))
+            self._strays.append(outlined(frame))
 
     def finish(self) -> None:
         """Judge what only the end shows: requests without an answer, answers without a request."""
@@ -306,13 +314,13 @@ class Envelope(Watcher):
             if (twice := self._answered_before(stray)) is not None:
                 self._broke_once(twice, stray)
                 continue
-            call = _meant(stray, waiting)
+            call = meant(stray, waiting)
             told = [frame for frame in self._notifications if frame.number < stray.number]
             if call is not None:
                 waiting.remove(call)
                 what = f"a response has an id that no request has; it answers {call.method}"
                 self._broke_id(what, call, stray)
-            elif stray.message.get("id") is None and _code(stray.message) == PARSE_ERROR:
+            elif stray.message.get("id") is None and code(stray.message) == PARSE_ERROR:
                 continue  # it is about bytes, not about a message
             elif stray.message.get("id") is None and told:
                 self.ledger.broke(
@@ -393,38 +401,10 @@ class Envelope(Watcher):
         )
 
     def _broke(self, requirement: str, what: str, expected: str, actual: str, frame: Frame) -> None:
-        ceiling = self.softened()
-        self.ledger.broke(requirement, what, expected=expected, actual=actual, frames=(frame,), ceiling=ceiling)
-
-
-def _outlined(stray: Frame) -> Frame:
-    """What is needed of a response to tell at the end what it answers: a large one is not kept for that."""
-    if len(stray.data) <= KEPT_BYTES:
-        return stray
-    message = {name: stray.message[name] for name in ("jsonrpc", "id") if name in stray.message}
-    if len(str(message.get("id"))) > KEPT_BYTES:
-        message["id"] = shorten(message["id"])
-    if (code := _code(stray.message)) is not None:
-        message["error"] = {"code": code}
-    return brief(stray)._replace(message=message)
+        self.ledger.broke(requirement, what, expected=expected, actual=actual, frames=(frame,), ceiling=self.softened())
 
 
 def _rounded(identifier: Json, call: Call) -> bool:
     """Whether an integer id of more than 53 bits comes back as the double next to it."""
     large = isinstance(call.id, int) and 2**53 < abs(call.id) < 2**1023
     return large and is_number(identifier) and float(identifier) == float(call.id)
-
-
-def _code(response: dict[str, Json]) -> Json:
-    error = response.get("error")
-    return error.get("code") if isinstance(error, dict) else None
-
-
-def _meant(stray: Frame, waiting: list[Call]) -> Call | None:
-    """The unanswered request that a response with a foreign id most likely answers."""
-    identifier = stray.message.get("id")
-    for call in waiting:
-        if str(call.id) == str(identifier):
-            return call
-    earlier = [call for call in waiting if call.sent.number < stray.number]
-    return earlier[-1] if earlier else None

@@ -24,10 +24,6 @@ def _nothing(handler: Any, proceed: Any, *arguments: Any) -> None:
     """Check nothing."""
 
 
-def _body_on_202(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
-    proceed(status, b"null" if status == 202 else body, headers)
-
-
 def _never_202(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
     if status == 202:
         _linger(handler)
@@ -189,13 +185,6 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/notification-accepted-202 transport-http/response-accepted-202",
         "notifications are answered by 200",
         status(202, 200),
-        {},
-    ),
-    (
-        "notification-body",
-        "transport-http/notification-accepted-202 transport-http/response-accepted-202",
-        "the 202 for a notification has a body",
-        handling(answer=_body_on_202),
         {},
     ),
     (

@@ -148,7 +148,8 @@ FAULTS = (
     ),
     Fault(
         "errors-as-tool-results",
-        "jsonrpc/unknown-method-refused jsonrpc/result-type-present tools/unknown-tool-refused tools/malformed-call-refused",
+        "jsonrpc/unknown-method-refused jsonrpc/result-type-present"
+        " tools/unknown-tool-refused tools/malformed-call-refused",
         "every error is a result with isError, as of a tool",
         sending(_as_of_tool),
     ),
