@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from conformance.checks.invariants.http_answers import ONE_OBJECT
 from conformance.checks.ledger import Ledger
 from conformance.checks.probes.outcome import UNANSWERED
 from conformance.engine.units import State
 from conformance.model import Finding, Frame, Json, members
 from conformance.session.messages import parse
+from conformance.session.patience import NEXT_UNANSWERED, NO_ANSWER
 
 CANCELLED = "cancellation/late-cancellation-harmless"
 ECHOED = "jsonrpc/response-id-echoed"
@@ -19,6 +21,8 @@ SHIFTED = 3
 """So many different ids of other requests show that ids lead to the wrong requests, wherever several are under way."""
 HIGHEST = 2**31
 """Ids above are odd on purpose: what comes of them may be rounded, and tells nothing of others."""
+OF_SILENCE = (NO_ANSWER, NEXT_UNANSWERED, "status 200 held no response", "HTTP status 200", "lives on")
+"""Words of findings that are about an answer which did not come."""
 OF_RESULTS = {"_meta", "resultType", "ttlMs", "cacheScope"}
 """Members that any result may have."""
 OF_ERRORS = {"error", "errors", "isError", "code", "message", "success", "status"}
@@ -46,6 +50,8 @@ def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
         yield CANCELLED, _comes_of_cancelling
     if len({wrong for each in found if each.requirement == ECHOED for wrong in _of_others(each)}) >= SHIFTED:
         yield ECHOED, _comes_of_ids
+    if any(each.requirement == ONE_OBJECT for each in found):
+        yield ONE_OBJECT, _tells_silence
     in_results = [each for each in found if each.requirement == REFUSED and _told(each)]
     if in_results:
         yield REFUSED, _comes_of(max(in_results, key=lambda each: each.occurrences))
@@ -56,6 +62,12 @@ def _comes_of_cancelling(finding: Finding) -> bool:
     sent = [members(each.message) for each in finding.frames if each.origin == "us" and each.readable]
     cancelled = any(each.get("method") == "notifications/cancelled" for each in sent)
     return cancelled and finding.requirement in ANSWERED_WRONG
+
+
+def _tells_silence(finding: Finding) -> bool:
+    """Whether it is that a request has no answer: one may have come that could not be read."""
+    told = f"{finding.expected}, {finding.actual}"
+    return finding.requirement != ONE_OBJECT and any(words in told for words in OF_SILENCE)
 
 
 def _of_others(finding: Finding) -> set[int]:

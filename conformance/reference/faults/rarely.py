@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from itertools import count
 
 from conformance.reference.call import Call, Cancelled
 from conformance.reference.fault import Fault, around, instead, on_result, sending
@@ -22,6 +23,16 @@ NEW = "2026-07-28"
 UNKNOWN = "jsonrpc/unknown-method-refused jsonrpc/unknown-method-code transport-http/method-not-found-404"
 TOGETHER = 0.05
 """Seconds in which requests count as coming at the same time."""
+
+
+def _cut_in_half() -> Apply:
+    answers = count(1)
+
+    def answer(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+        cut = b'"result"' in body and next(answers) % 3 == 0
+        proceed(status, body[: len(body) // 2] if cut else body, headers)
+
+    return handling(answer=answer)
 
 
 def _cached_as_empty() -> Apply:
@@ -186,6 +197,13 @@ FAULTS = (
         "jsonrpc/response-id-echoed",
         "the id constructor is refused",
         around(_constructor),
+    ),
+    Fault(
+        "every-third-result-cut-in-half",
+        "transport-http/json-answer-is-one-object",
+        "the body of every third result ends in its middle",
+        _cut_in_half(),
+        transports="http",
     ),
     Fault(
         "tools-fewer-once-called-on-connection",
