@@ -121,6 +121,15 @@ def _session_names(name: Callable[[int], str]) -> Apply:
 
 GUESSABLE = "transport-http/session-id-unique-and-secure authorization/session-ids-unpredictable"
 
+
+def _version_cut(handler: Any, proceed: Any) -> None:
+    """Look at the first ten characters of the version alone."""
+    given = handler.headers.get("MCP-Protocol-Version")
+    if given is not None:
+        handler.headers.replace_header("MCP-Protocol-Version", given[:10])
+    proceed()
+
+
 _ROWS: tuple[Row, ...] = (
     (
         "dead-session-400",
@@ -169,6 +178,13 @@ _ROWS: tuple[Row, ...] = (
         "http-headers/invalid-version-header-400",
         "the version header of a GET is not looked at",
         handling(check_version=_unless("GET")),
+        {"since": "2025-06-18", "until": "2025-11-25"},
+    ),
+    (
+        "bad-version-header-served-by-beginning",
+        "http-headers/invalid-version-header-400",
+        "any MCP-Protocol-Version that begins as one does is served",
+        handling(check_version=_version_cut),
         {"since": "2025-06-18", "until": "2025-11-25"},
     ),
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.reference import server as correct
 from conformance.reference.fault import Fault, around, on_item, setting
-from conformance.reference.wire import CLIENT, INVALID_PARAMS, VERSION, RpcError
+from conformance.reference.wire import CLIENT, INVALID_PARAMS, INVALID_REQUEST, VERSION, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,14 +54,37 @@ def _capabilities_assumed(*methods: str) -> Apply:
 
 
 def _put_right(key: str, right: Any, wrong: Callable[[Any], bool], *methods: str) -> Apply:
-    """Take a member of _meta that is wrong for the right one, in requests of some methods."""
+    """Take a member of _meta that is wrong for the right one, in requests of some methods, or of all."""
 
     def check(call: Call) -> None:
-        if call.method in methods and wrong(call.meta.get(key)):
+        if (not methods or call.method in methods) and wrong(call.meta.get(key)):
             call.meta[key] = right
         correct.check_meta(call)
 
     return setting("check_meta", check)
+
+
+def _capabilities_missed(*methods: str) -> Apply:
+    """Refuse requests of some methods that declare no capabilities with another code."""
+
+    def check(call: Call) -> None:
+        if call.method in methods and CLIENT not in call.meta:
+            raise RpcError(INVALID_REQUEST, "The client declares no capabilities")
+        correct.check_meta(call)
+
+    return setting("check_meta", check)
+
+
+def _nearly(*rows: tuple[str, str, Callable[[str, str], bool]]) -> tuple[Fault, ...]:
+    """Faults of servers that take a version for NEW if it is alike."""
+
+    def alike(rule: Callable[[str, str], bool]) -> Callable[[Any], bool]:
+        return lambda given: isinstance(given, str) and rule(given, NEW)
+
+    return tuple(
+        Fault(name, "versioning/unsupported-version-refused", text, _put_right(VERSION, NEW, alike(rule)), since=NEW)
+        for name, text, rule in rows
+    )
 
 
 def _not_needed(*methods: str) -> Apply:
@@ -132,6 +155,43 @@ FAULTS = (
         "resources/read and prompts/get are served in any version",
         _put_right(VERSION, NEW, lambda given: given is not None, "resources/read", "prompts/get"),
         since=NEW,
+    ),
+    Fault(
+        "version-not-needed-by-subscriptions",
+        "meta/missing-protocol-version-refused",
+        "subscriptions/listen is served without a protocol version in its _meta",
+        _put_right(VERSION, NEW, lambda given: given is None, "subscriptions/listen"),
+        since=NEW,
+        transports="http",
+    ),
+    Fault(
+        "meta-not-needed-by-subscriptions",
+        "meta/missing-meta-refused",
+        "subscriptions/listen is served without _meta",
+        _not_needed("subscriptions/listen"),
+        since=NEW,
+        transports="http",
+    ),
+    Fault(
+        "any-version-served-by-subscriptions",
+        "versioning/unsupported-version-refused",
+        "subscriptions/listen is served in any version",
+        _put_right(VERSION, NEW, lambda given: given is not None, "subscriptions/listen"),
+        since=NEW,
+    ),
+    Fault(
+        "client-capabilities-missing-code-of-reads",
+        "meta/missing-client-capabilities-refused",
+        "resources/read and prompts/get without clientCapabilities in their _meta give -32600",
+        _capabilities_missed("resources/read", "prompts/get"),
+        since=NEW,
+        transports="http",
+    ),
+    *_nearly(
+        ("version-by-its-beginning", "any version that begins as one does is served", lambda a, b: a.startswith(b)),
+        ("version-abbreviated", "any beginning of a version is served", lambda a, b: b.startswith(a)),
+        ("version-without-dashes", "dashes in a version make no difference", lambda a, b: a == b.replace("-", "")),
+        ("version-older-served", "versions of the same month are served", lambda a, b: b[:8] <= a <= b),
     ),
     Fault(
         "client-capabilities-of-calls-may-be-text",
