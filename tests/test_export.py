@@ -237,9 +237,9 @@ def test_a_second_player_gets_the_same_for_each_case_on_the_sound_server(
         theirs = by_command_line(tmp_path, batch, revision)
         pairs = [(case, requirement) for case in batch for requirement in requirements[case]]
         ours = {(case, requirement): told(found[case].get(requirement, ())) for case, requirement in pairs}
-        differ += [
-            (*pair, said, theirs[pair[1]]) for pair, said in ours.items() if not agree(pair[1], said, theirs[pair[1]])
-        ]
+        # A report has nothing about the rules of another transport, which a case may judge only there.
+        said = {pair: theirs.get(pair[1], "inconclusive") for pair in pairs}
+        differ += [(*pair, word, said[pair]) for pair, word in ours.items() if not agree(pair[1], word, said[pair])]
         assert "broken" not in ours.values()
     assert differ == []
     assert sum("held" in o for outcomes in found.values() for o in outcomes.values()) > 50

@@ -20,6 +20,7 @@ VARIABLE = re.compile(r"\{\w+\}")
 UNLIKE = "-mcp-conform"
 E_ACUTE = "\u00e9"
 """No character of a header value here, though RFC 9110 lets those who receive it keep it, as one byte."""
+NON_ASCII = "mcp-conform h\u00e9\u4e16"
 DELETE = "\x7f"
 """No character of a header value anywhere, though most HTTP clients send it."""
 
@@ -28,9 +29,9 @@ def named_requests(survey: Survey) -> list[Json]:
     """Good requests that Mcp-Name repeats the name or URI of, by turns of prompts, resources, tools, templates.
 
     Each is an object with `method` and `params`, the `name` that is repeated, the header's `usual` value and the same
-    `encoded`, and beside it what that cannot be: `other`, `other-encoded`, `shorter` and `longer` by a character,
-    `invalid`, and `swapped`, unless that is a URI or has no letters. Whether there is something behind a URI of a
-    template nobody knows.
+    `encoded`, and beside it what that cannot be: `marked` (in base64 behind a marker in capital letters), `other`,
+    `other-encoded`, `shorter` and `longer` by a character, `invalid`, and `swapped`, unless that is a URI or has no
+    letters. Whether there is something behind a URI of a template nobody knows.
     """
     kinds = (list(_prompts(survey)), list(_resources(survey)), list(_tools(survey)), list(_templates(survey)))
     return [each for turn in zip_longest(*(kind[:MAX_EACH] for kind in kinds)) for each in turn if each is not None]
@@ -71,12 +72,18 @@ def _named(method: str, member: str, params: dict[str, Json]) -> Json:
         "name": name,
         "usual": header_value(name),
         "encoded": in_base64(name),
+        "marked": _marked(name),
         "other": header_value(name + UNLIKE),
         "shorter": header_value(name[:-1] or UNLIKE),
         "longer": header_value(name + "/"),
         "other-encoded": in_base64(name + UNLIKE),
         "invalid": _plain(name) + E_ACUTE,
     }
+
+
+def _marked(text: str) -> str:
+    """The base64 form with a marker that is none: case matters."""
+    return in_base64(text).replace("base64", "BASE64", 1)
 
 
 def _plain(text: str) -> str:
@@ -87,9 +94,10 @@ def mirrored_arguments(survey: Survey) -> list[Json]:
     """Arguments that `x-mcp-header` annotates, each in a good `call` of its tool; one of each type and depth first.
 
     Each is an object with `tool`, `argument`, `header`, `type` of the value, and further params: `without` the
-    argument, with `null` and with `invalid` and `latin-1` text in its place (`with-…`); headers that replace the right
-    one are `none`, `other`, `encoded`, `decimal`, and these texts; for a text also `shorter` and `swapped` in the case
-    of letters, and for a boolean `number`, where there is such a thing.
+    argument, with `null` and with `invalid`, `latin-1` and `non-ascii` text in its place (`with-…`); headers that
+    replace the right one are `none`, `other`, `encoded`, `marked` (see there), `undecodable` base64, `respelled` (the
+    right one, its name in another case), `decimal`, and these texts, the last in base64; for a text also `shorter` and
+    `swapped` in the case of letters, and for a boolean `number`, where there is such a thing.
     """
     kinds: dict[tuple[Json, bool], list[Json]] = {}
     for tool in survey.callable_tools[:MAX_CALLS]:
@@ -150,13 +158,18 @@ def _argument(tool: str, arguments: dict[str, Json], path: tuple[str, ...], head
         "without": {"name": tool, "arguments": _changed(arguments, path)},
         "with-null": {"name": tool, "arguments": _changed(arguments, path, None)},
         "with-invalid": {"name": tool, "arguments": _changed(arguments, path, invalid)},
+        "with-non-ascii": {"name": tool, "arguments": _changed(arguments, path, NON_ASCII)},
         "with-latin-1": {"name": tool, "arguments": _changed(arguments, path, latin_1)},
         "none": {header: None},
         "other": {header: header_value(other)},
         "encoded": {header: in_base64(text)},
+        "marked": {header: _marked(text)},
+        "undecodable": {header: "=?base64?%%%?="},
+        "respelled": {header.swapcase(): header_value(text)},
         "decimal": {header: f"{text}.0"},
         "invalid": {header: invalid},
         "latin-1": {header: latin_1},
+        "non-ascii": {header: in_base64(NON_ASCII)},
     }
 
 
