@@ -96,8 +96,9 @@ def mirrored_arguments(survey: Survey) -> list[Json]:
     Each is an object with `tool`, `argument`, `header`, `type` of the value, and further params: `without` the
     argument, with `null` and with `invalid`, `latin-1` and `non-ascii` text in its place (`with-…`); headers that
     replace the right one are `none`, `other`, `encoded`, `marked` (see there), `undecodable` base64, `respelled` (the
-    right one, its name in another case), `decimal`, and these texts, the last in base64; for a text also `shorter` and
-    `swapped` in the case of letters, and for a boolean `number`, where there is such a thing.
+    right one, its name in another case), `decimal`, and these texts, the last in base64; and what is near
+    the right value, where there is such a thing: for a text `shorter`, for a boolean `number`, for both `swapped` in
+    the case of letters, for an integer `longer` by letters and with a `fraction`.
     """
     kinds: dict[tuple[Json, bool], list[Json]] = {}
     for tool in survey.callable_tools[:MAX_CALLS]:
@@ -146,8 +147,11 @@ def _argument(tool: str, arguments: dict[str, Json], path: tuple[str, ...], head
     kind = "boolean" if isinstance(value, bool) else "string" if isinstance(value, str) else "integer"
     other = {"boolean": "false" if value else "true", "string": text + UNLIKE}.get(kind) or str(int(value) + 1)
     invalid, latin_1 = _plain(text) + DELETE, _plain(text) + E_ACUTE
-    near = {"shorter": text[:-1], "swapped": text.swapcase()} if kind == "string" else {}
-    near |= {"number": str(int(value))} if kind == "boolean" else {}
+    near = {
+        "string": {"shorter": text[:-1], "swapped": text.swapcase()},
+        "boolean": {"number": str(int(value)) if kind == "boolean" else "", "swapped": text.swapcase()},
+        "integer": {"longer": text + UNLIKE, "fraction": f"{text}.5"},
+    }[kind]
     return {
         **{name: {header: header_value(each)} for name, each in near.items() if each not in ("", text)},
         "tool": tool,

@@ -11,7 +11,7 @@ from conformance.catalogue.requirements import load
 from conformance.checks.invariants.base import Watcher
 from conformance.checks.invariants.stream import shown
 from conformance.checks.ledger import Ledger
-from conformance.codes import METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION
+from conformance.codes import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from conformance.model import Frame, Json, Severity
 from conformance.session.exchanges import STREAM, media_type
 from conformance.session.messages import Call, is_id, is_message
@@ -28,8 +28,8 @@ ONE_OBJECT = "transport-http/json-answer-is-one-object"
 ENDPOINT = "transport-http/post-endpoint"
 VISIBLE = "transport-http/session-id-visible-ascii"
 ECHOED = "jsonrpc/response-id-echoed"
-READ = (METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
-"""Codes of errors that show that the request, and so its id, was read."""
+READ = (METHOD_NOT_FOUND, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
+"""Codes of errors that show that the request, and so its id, was read; unless a header is refused before the body."""
 
 JSON = "application/json"
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
@@ -141,7 +141,8 @@ class HttpAnswers(Watcher):
         if is_id(sent.message.get("id")) and isinstance(error, dict) and error.get("code") in READ:
             what = "an error does not repeat the id of its request, which was read"
             expected = f"id {sent.message['id']!r}"
-            softer = self.softened(Severity.WARNING if sent.illegal else None)
+            unread = sent.illegal or error["code"] == HEADER_MISMATCH
+            softer = self.softened(Severity.WARNING if unread else None)
             self.breach(ECHOED, what, expected, message, (sent, frame), softer)
 
     def _head(self, post: _Post, head: Frame) -> None:

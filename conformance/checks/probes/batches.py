@@ -19,7 +19,7 @@ NOTE: Json = {
 
 
 def batches(bench: Bench) -> Iterator[Observation]:
-    """Two requests; two requests and a notification; notifications only; nothing.
+    """Two requests; two requests and a notification; one request; notifications only; nothing.
 
     Whether answers come as an array shows in the frames and not in the messages, and a busy server is given its time.
     """
@@ -29,6 +29,7 @@ def batches(bench: Bench) -> Iterator[Observation]:
         return
     calls = _sent(bench.session, [*_pings("cd"), NOTE])
     yield _of_requests("two requests and a notification", bench.session, calls)
+    yield _of_requests("one request", bench.session, _sent(bench.session, _pings("e")))
     yield _of_notifications(bench.session)
     if bench.session.alive:
         yield _of_nothing(bench.session)

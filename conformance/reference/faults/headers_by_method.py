@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from conformance.reference.fault import modern_only, several
 from conformance.reference.http_fault import handling, over_http
 from conformance.reference.wire import HEADER_MISMATCH, RpcError
@@ -155,6 +157,27 @@ _ROWS: tuple[Row, ...] = (
         "http-headers/param-header-mismatch-refused",
         "Mcp-Param headers are compared whatever their case",
         _argument_if(lambda given, value: isinstance(value, str) and value.lower() == given.lower()),
+        {"since": NEW},
+    ),
+    (
+        "param-header-boolean-any-case",
+        "http-headers/param-header-mismatch-refused",
+        "Mcp-Param headers for booleans are compared whatever their case",
+        _argument_if(lambda given, value: isinstance(value, bool) and given.lower() == str(value).lower()),
+        {"since": NEW},
+    ),
+    (
+        "param-header-number-with-letters",
+        "http-headers/param-header-mismatch-refused",
+        "an Mcp-Param header may begin with the number in the argument",
+        _argument_if(lambda given, value: type(value) is int and re.match(rf"{value}(?![0-9.])", given) is not None),
+        {"since": NEW},
+    ),
+    (
+        "param-header-number-truncated",
+        "http-headers/param-header-mismatch-refused",
+        "a fraction in an Mcp-Param header is cut off",
+        _argument_if(lambda given, value: type(value) is int and given.partition(".")[0] == str(value)),
         {"since": NEW},
     ),
     (

@@ -6,6 +6,7 @@ import json
 import struct
 from itertools import repeat
 
+from conformance.reference import server as correct
 from conformance.reference.call import Call, Cancelled
 from conformance.reference.fault import (
     LISTS,
@@ -90,6 +91,11 @@ def _batch_refused(server: Server, responses: list[Message], channel: Channel) -
 def _batch_answered_singly(server: Server, responses: list[Message], channel: Channel) -> None:
     for response in responses:
         channel.send(response)
+
+
+def _of_one(answer: Callable[[Server, list[Message], Channel], None]) -> Apply:
+    """Answer batches of one request so."""
+    return setting("answer_batch", lambda *batch: (answer if len(batch[1]) == 1 else correct.answer_batch)(*batch))
 
 
 def _ping_client(message: Message, call: Call) -> list[Any]:
@@ -313,6 +319,20 @@ FAULTS = (
         setting("answer_batch", _batch_answered_singly),
         only="2025-03-26",
         transports="stdio",
+    ),
+    Fault(
+        "batch-of-one-answered-by-object",
+        "jsonrpc/batch-answered-as-array",
+        "the answer to a batch of one request is no array",
+        _of_one(_batch_answered_singly),
+        only="2025-03-26",
+    ),
+    Fault(
+        "batch-of-one-refused",
+        "jsonrpc/batch-accepted",
+        "a batch of one request gives an error",
+        _of_one(_batch_refused),
+        only="2025-03-26",
     ),
     Fault(
         "empty-batch-answered-by-array",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference import server as correct
-from conformance.reference.fault import Fault, around, on_item, setting
+from conformance.reference.fault import Fault, around, on_item, on_response, setting
 from conformance.reference.wire import CLIENT, INVALID_PARAMS, INVALID_REQUEST, VERSION, RpcError
 
 TYPE_CHECKING = False
@@ -73,6 +73,11 @@ def _capabilities_missed(*methods: str) -> Apply:
         correct.check_meta(call)
 
     return setting("check_meta", check)
+
+
+def _nothing_requested(response: Message, call: Call) -> None:
+    if isinstance(response.get("error", {}).get("data"), dict):
+        response["error"]["data"].pop("requested", None)
 
 
 def _nearly(*rows: tuple[str, str, Callable[[str, str], bool]]) -> tuple[Fault, ...]:
@@ -177,6 +182,13 @@ FAULTS = (
         "versioning/unsupported-version-refused",
         "subscriptions/listen is served in any version",
         _put_right(VERSION, NEW, lambda given: given is not None, "subscriptions/listen"),
+        since=NEW,
+    ),
+    Fault(
+        "unsupported-version-of-reads-without-data",
+        "versioning/unsupported-version-error-data",
+        "the error for resources/read and prompts/get in an unsupported version does not tell which was requested",
+        on_response(("resources/read", "prompts/get"), _nothing_requested),
         since=NEW,
     ),
     Fault(

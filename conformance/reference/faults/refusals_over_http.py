@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.reference.fault import several, without
+import json
+
+from conformance.reference.fault import modern_only, several, without
 from conformance.reference.http_fault import handling, over_http
 from conformance.reference.wire import RpcError
 
@@ -50,6 +52,18 @@ def _status_of(now: int, having: bytes, *methods: str) -> Apply:
         proceed(now if meant else status, body, headers)
 
     return several(handling(_post_stateless=post), handling(answer=answer))
+
+
+def _without_id(having: bytes) -> Apply:
+    """Refuse without the id of the request, where the body has that text."""
+
+    def answer(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+        refused = status >= 400 and having in body
+        said = json.loads(body) if refused else {}
+        said.pop("id", None)
+        proceed(status, json.dumps(said).encode() if refused else body, headers)
+
+    return handling(answer=answer)
 
 
 _ROWS: tuple[Row, ...] = (
@@ -136,6 +150,41 @@ _ROWS: tuple[Row, ...] = (
         REJECTED,
         "a header mismatch of completion/complete has status 200",
         _status_of(200, MISMATCH, "completion/complete"),
+        {"since": NEW},
+    ),
+    (
+        "header-mismatch-without-id",
+        "jsonrpc/response-id-echoed http-headers/header-rejection-400-32020",
+        "the error for a header mismatch has no id",
+        _without_id(MISMATCH),
+        {"since": NEW},
+    ),
+    (
+        "unsupported-version-without-id",
+        "jsonrpc/response-id-echoed versioning/unsupported-version-refused",
+        "the error for an unsupported version has no id",
+        _without_id(b"-32022"),
+        {"since": NEW},
+    ),
+    (
+        "unsupported-version-200-of-reads",
+        "versioning/unsupported-version-http-400",
+        "resources/read and prompts/get in an unsupported version have status 200",
+        _status_of(200, b"-32022", "resources/read", "prompts/get"),
+        {"since": NEW},
+    ),
+    (
+        "version-header-missing-200",
+        REJECTED,
+        "the server is modern only, and the error for a missing MCP-Protocol-Version has status 200",
+        several(
+            modern_only,
+            handling(
+                answer=lambda handler, proceed, status, body, headers: proceed(
+                    200 if b"MCP-Protocol-Version is missing" in body else status, body, headers
+                )
+            ),
+        ),
         {"since": NEW},
     ),
     (
