@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import zip_longest
+from urllib.parse import quote
 
 from conformance.model import Json, elements, members
 from conformance.session.eras.stateless import header_value, in_base64
@@ -29,9 +30,9 @@ def named_requests(survey: Survey) -> list[Json]:
     """Good requests that Mcp-Name repeats the name or URI of, by turns of prompts, resources, tools, templates.
 
     Each is an object with `method` and `params`, the `name` that is repeated, the header's `usual` value and the same
-    `encoded`, and beside it what that cannot be: `marked` (in base64 behind a marker in capital letters), `other`,
-    `other-encoded`, `shorter` and `longer` by a character, `invalid`, and `swapped`, unless that is a URI or has no
-    letters. Whether there is something behind a URI of a template nobody knows.
+    `encoded`, and beside it what that cannot be: `marked` (in base64 behind a marker in capital letters),
+    `percent-encoded`, `other`, `other-encoded`, `shorter` and `longer` by a character, `invalid`, and `swapped`, unless
+    that is a URI or has no letters. Whether there is something behind a URI of a template nobody knows.
     """
     kinds = (list(_prompts(survey)), list(_resources(survey)), list(_tools(survey)), list(_templates(survey)))
     return [each for turn in zip_longest(*(kind[:MAX_EACH] for kind in kinds)) for each in turn if each is not None]
@@ -73,6 +74,7 @@ def _named(method: str, member: str, params: dict[str, Json]) -> Json:
         "usual": header_value(name),
         "encoded": in_base64(name),
         "marked": _marked(name),
+        "percent-encoded": _percent_encoded(name),
         "other": header_value(name + UNLIKE),
         "shorter": header_value(name[:-1] or UNLIKE),
         "longer": header_value(name + "/"),
@@ -86,6 +88,11 @@ def _marked(text: str) -> str:
     return in_base64(text).replace("base64", "BASE64", 1)
 
 
+def _percent_encoded(text: str) -> str:
+    """As in URLs, which headers do not know, the first character included."""
+    return f"%{ord(text[0]):02X}{quote(text[1:])}" if text and text[0].isascii() else f"%2D{quote(text)}"
+
+
 def _plain(text: str) -> str:
     return text if header_value(text) == text else "x"
 
@@ -95,10 +102,10 @@ def mirrored_arguments(survey: Survey) -> list[Json]:
 
     Each is an object with `tool`, `argument`, `header`, `type` of the value, and further params: `without` the
     argument, with `null` and with `invalid`, `latin-1` and `non-ascii` text in its place (`with-…`); headers that
-    replace the right one are `none`, `other`, `encoded`, `marked` (see there), `undecodable` base64, `respelled` (the
-    right one, its name in another case), `decimal`, and these texts, the last in base64; and what is near
-    the right value, where there is such a thing: for a text `shorter`, for a boolean `number`, for both `swapped` in
-    the case of letters, for an integer `longer` by letters and with a `fraction`.
+    replace the right one are `none`, `other`, `encoded`, `marked` and `percent-encoded` (see there), `undecodable`
+    base64, `respelled` (the right one, its name in another case), `decimal`, and these texts, the last in base64; and
+    what is near the right value, where there is such a thing: for a text `shorter`, for a boolean `number`, for both
+    `swapped` in the case of letters, for an integer `longer` by letters and with a `fraction`.
     """
     kinds: dict[tuple[Json, bool], list[Json]] = {}
     for tool in survey.callable_tools[:MAX_CALLS]:
@@ -168,6 +175,7 @@ def _argument(tool: str, arguments: dict[str, Json], path: tuple[str, ...], head
         "other": {header: header_value(other)},
         "encoded": {header: in_base64(text)},
         "marked": {header: _marked(text)},
+        "percent-encoded": {header: _percent_encoded(text)},
         "undecodable": {header: "=?base64?%%%?="},
         "respelled": {header.swapcase(): header_value(text)},
         "decimal": {header: f"{text}.0"},

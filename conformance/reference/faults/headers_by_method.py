@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from conformance.reference.fault import modern_only, several
 from conformance.reference.http_fault import handling, over_http
@@ -157,6 +158,20 @@ _ROWS: tuple[Row, ...] = (
         "http-headers/param-header-mismatch-refused",
         "Mcp-Param headers are compared whatever their case",
         _argument_if(lambda given, value: isinstance(value, str) and value.lower() == given.lower()),
+        {"since": NEW},
+    ),
+    (
+        "name-header-percent-decoded",
+        "http-headers/name-header-mismatch-refused",
+        "Mcp-Name may be percent-encoded",
+        _name_if(lambda given, name: unquote(given) == name),
+        {"since": NEW},
+    ),
+    (
+        "param-header-percent-decoded",
+        "http-headers/param-header-mismatch-refused",
+        "Mcp-Param headers may be percent-encoded",
+        _argument_if(lambda given, value: unquote(given) == (str(value).lower() if value is True else str(value))),
         {"since": NEW},
     ),
     (

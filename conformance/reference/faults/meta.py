@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference import server as correct
-from conformance.reference.fault import Fault, around, on_item, on_response, setting
+from conformance.reference.fault import Fault, around, code, modern_only, on_item, on_response, setting, several
 from conformance.reference.wire import CLIENT, INVALID_PARAMS, INVALID_REQUEST, VERSION, RpcError
 
 TYPE_CHECKING = False
@@ -190,6 +190,22 @@ FAULTS = (
         "the error for resources/read and prompts/get in an unsupported version does not tell which was requested",
         on_response(("resources/read", "prompts/get"), _nothing_requested),
         since=NEW,
+    ),
+    Fault(
+        "missing-meta-code-of-modern-only",
+        "meta/missing-meta-refused",
+        "the server is modern only, and a request without _meta gives -32600",
+        several(modern_only, code("Invalid params: params._meta", -32600)),
+        since=NEW,
+        transports="http",
+    ),
+    Fault(
+        "missing-version-code-of-modern-only",
+        "meta/missing-protocol-version-refused",
+        "the server is modern only, and a request without a protocol version gives -32603",
+        several(modern_only, code("Invalid params: _meta io.modelcontextprotocol/protocolVersion", -32603)),
+        since=NEW,
+        transports="http",
     ),
     Fault(
         "client-capabilities-missing-code-of-reads",

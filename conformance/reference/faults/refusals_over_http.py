@@ -174,6 +174,13 @@ _ROWS: tuple[Row, ...] = (
         {"since": NEW},
     ),
     (
+        "version-header-missing-code",
+        "http-headers/missing-version-header-refused",
+        "the server is modern only, and a missing MCP-Protocol-Version gives -32602",
+        several(modern_only, _mismatch_as(-32602, "MCP-Protocol-Version", "missing")),
+        {"since": NEW},
+    ),
+    (
         "version-header-missing-200",
         REJECTED,
         "the server is modern only, and the error for a missing MCP-Protocol-Version has status 200",
