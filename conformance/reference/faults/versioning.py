@@ -31,6 +31,7 @@ from conformance.reference.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from conformance.reference.fault import Apply, Proceed
@@ -51,6 +52,16 @@ def _refuse_version(server: Server, requested: str) -> str:
         return requested
     data = {"supported": list(server.handshake_revisions), "requested": requested}
     raise RpcError(INVALID_PARAMS, "Unsupported protocol version", data)
+
+
+def _copied_if(test: Callable[[str, str], bool]) -> Callable[[Server, str], str]:
+    """Agree to a requested version for which `test`, with the newest one, says so."""
+
+    def negotiate(server: Server, requested: str) -> str:
+        served = server.handshake_revisions
+        return requested if requested in served or test(requested, served[-1]) else served[-1]
+
+    return negotiate
 
 
 def _oldest(server: Server, requested: str) -> str:
@@ -162,6 +173,22 @@ FAULTS = (
         "initialize is answered by the requested version, whatever it is",
         setting("negotiate", lambda server, requested: requested),
         until="2025-11-25",
+    ),
+    Fault(
+        "later-version-copied",
+        "versioning/unsupported-version-counteroffered",
+        "initialize is answered by the requested version, if it is later than the newest",
+        setting("negotiate", _copied_if(lambda requested, newest: requested > newest)),
+        until="2025-11-25",
+    ),
+    Fault(
+        "longer-version-copied",
+        "versioning/unsupported-version-counteroffered",
+        "initialize is answered by the requested version, if it begins as one does",
+        setting("negotiate", _copied_if(lambda requested, newest: requested.startswith(newest))),
+        since="2025-03-26",
+        until="2025-11-25",
+        transports="http",
     ),
     Fault(
         "version-refused",
