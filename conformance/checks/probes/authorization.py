@@ -29,7 +29,8 @@ from conformance.session.session import Session
 from conformance.transports import SESSION
 
 INVENTED = "mcp-conform-invalid"
-UNSIGNED = {"alg": "none", "typ": "JWT"}
+UNSIGNED = ("none", "None", "NONE")
+"""What a JSON Web Token says that is not signed; the others than the first pass where only that one is looked for."""
 OPENING = ("initialize", "server/discover")
 UNDECIDED = (0, 429, 502, 503, 504)
 """HTTP statuses that say nothing of the request; 0 is that of no answer."""
@@ -177,21 +178,49 @@ def metadata(bench: Bench) -> Iterator[Observation]:
 
 
 def tokens(bench: Bench) -> Iterator[Observation]:
-    """Requests with tokens that are none: an invented one, the user's own one changed, one that nobody signed."""
+    """Requests with tokens that are none: an invented one, the user's own one changed, one that nobody signed.
+
+    They come first as the first requests of a client, then after such with the token of the user.
+    """
     seen = known(bench)
     calls = seen.visit.method == "tools/call"
     for about, name, header in _wrong(bench):
         visit = Visitor(bench, bench.web()).walk(header, calls)
-        facts: dict[str, Json] = {
-            "about": about,
-            "token": name,
-            "status": visit.status,
-            "served": visit.served,
-            "challenge": "www-authenticate" in visit.page.headers,
-            "error": visit.challenge.parameters.get("error", "") if visit.challenge is not None else "",
-            "undecided": visit.status in UNDECIDED,
-        }
-        yield Observation(facts, None, visit.proof, visit.told)
+        yield _sent(about, name, visit, further=guards_all(seen) and visit.method not in OPENING)
+    if own_header(bench) is not None and guards_all(seen):
+        yield from _later(bench)
+
+
+def _sent(about: str, name: str, visit: Visit, further: bool = False) -> Observation:
+    """A request with a token that is none; `further` says that one before it was served."""
+    facts: dict[str, Json] = {
+        "about": about,
+        "token": name,
+        "status": visit.status,
+        "served": visit.served or further,
+        "challenge": "www-authenticate" in visit.page.headers,
+        "error": visit.challenge.parameters.get("error", "") if visit.challenge is not None else "",
+        "undecided": visit.status in UNDECIDED and not further,
+    }
+    told = f"the opening is served, then {visit.method}: {visit.told}" if further else visit.told
+    return Observation(facts, None, visit.proof, told)
+
+
+def _later(bench: Bench) -> Iterator[Observation]:
+    """The same tokens in requests that are served with the user's own token, and refused without any."""
+    own = needed(bench)
+    visitor = Visitor(bench, bench.web())
+    if not visitor.open(own).served:
+        return
+    for method, params in visitor.further():
+        if not visitor.ask(method, params, own).served or visitor.ask(method, params).status != 401:
+            continue
+        for about, name, header in _wrong(bench):
+            if about in ("invented", "changed", "expired", "other-audience"):
+                place = "a call of a tool" if method == "tools/call" else "a list"
+                kept = about if about == "other-audience" else "later"
+                yield _sent(kept, f"{name}, for {place}", visitor.ask(method, params, header))
+    visitor.leave(own)
 
 
 def _wrong(bench: Bench) -> Iterator[tuple[str, str, str]]:
@@ -201,8 +230,9 @@ def _wrong(bench: Bench) -> Iterator[tuple[str, str, str]]:
     own = bench.target.token
     if own:
         yield "changed", "a token that was changed", bearer(changed(own))
-        if (unsigned := without_signature(own)) is not None:
-            yield "unsigned", "a token that nobody signed", bearer(unsigned)
+        for algorithm in UNSIGNED:
+            if (unsigned := without_signature(own, algorithm)) is not None:
+                yield "unsigned", f"a token that nobody signed, by the algorithm {algorithm}", bearer(unsigned)
     for kind in ("expired", "other-audience"):
         if kind in bench.target.tokens:
             yield kind, OTHER_TOKENS[kind], bearer(bench.target.tokens[kind])
@@ -214,13 +244,13 @@ def changed(token: str) -> str:
     return f"{token[:place]}{'A' if token[place] != 'A' else 'B'}{token[place + 1 :]}"
 
 
-def without_signature(token: str) -> str | None:
+def without_signature(token: str, algorithm: str) -> str | None:
     """A JSON Web Token that says of itself that it is not signed; None if the token is none."""
     head, _, rest = token.partition(".")
     payload, dot, _ = rest.partition(".")
     if not (head.startswith("eyJ") and dot):
         return None
-    none = base64.urlsafe_b64encode(json.dumps(UNSIGNED).encode()).rstrip(b"=").decode()
+    none = base64.urlsafe_b64encode(json.dumps({"alg": algorithm, "typ": "JWT"}).encode()).rstrip(b"=").decode()
     return f"{none}.{payload}."
 
 
@@ -236,10 +266,16 @@ def requests(bench: Bench) -> Iterator[Observation]:
     params = further.get(method)
     if not visitor.ask(method, params, own).served:
         raise Unavailable(f"{method} is not served with the token that was given")
-    visit = visitor.ask(method, params)
     way = "with the id of a session" if named else "on a connection that had one with a token"
+    visit = visitor.ask(method, params)
     facts: dict[str, Json] = {"way": way, "session": named, "status": visit.status, "served": visit.served}
     yield Observation(facts, None, visit.proof, visit.told)
+    for later, asked in further.items() if guards_all(seen) else ():
+        if visitor.ask(later, asked, own).served:
+            visit = visitor.ask(later, asked)
+            place = "for a call of a tool" if later == "tools/call" else "for a list"
+            facts = {**facts, "way": f"{place}, {way}", "status": visit.status, "served": visit.served}
+            yield Observation(facts, None, visit.proof, visit.told)
     if handshake and guards_all(seen):
         visit = visitor.bare("GET")
         served = visit.status == 200 and visit.page.type == STREAM
