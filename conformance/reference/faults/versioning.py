@@ -110,13 +110,14 @@ def _remembered() -> Apply:
     return setting("check_meta", check)
 
 
-def _discover_first() -> Apply:
+def _discover_first(*methods: str) -> Apply:
+    """Refuse these methods, or all, until server/discover has come."""
     discovered: list[bool] = []
 
     def serve(call: Call, proceed: Proceed) -> Message | None:
         if call.method == "server/discover":
             discovered.append(True)
-        elif call.revision in STATELESS and not discovered:
+        elif call.revision in STATELESS and not discovered and (not methods or call.method in methods):
             raise RpcError(INVALID_REQUEST, "Invalid request: server/discover comes first")
         return proceed(call)
 
@@ -304,6 +305,22 @@ FAULTS = (
         "versioning/first-request-served versioning/no-connection-affinity",
         "requests before server/discover are refused",
         _discover_first(),
+        since="2026-07-28",
+        transports="stdio",
+    ),
+    Fault(
+        "discover-comes-before-calls",
+        "versioning/first-request-served",
+        "lists are served at once, calls of tools only after server/discover",
+        _discover_first("tools/call"),
+        since="2026-07-28",
+        transports="stdio",
+    ),
+    Fault(
+        "discover-comes-before-prompts",
+        "versioning/first-request-served",
+        "prompts/get is served only after server/discover",
+        _discover_first("prompts/get"),
         since="2026-07-28",
         transports="stdio",
     ),
