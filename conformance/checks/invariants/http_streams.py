@@ -106,6 +106,8 @@ class HttpStreams(Watcher):
                 self._event(stream, frame)
             if isinstance(frame.message, dict):
                 self._message(stream, frame, frame.message)
+        elif frame.channel == "body" and call is not None:
+            self._answered_by_post()
         elif frame.channel == "end":
             del self._streams[frame.exchange or 0]
             if stream.head is not None and is_stream(stream.head) and (stream.head.status or 0) < 300:
@@ -196,9 +198,13 @@ class HttpStreams(Watcher):
         elif posted and response and is_id(message.get("id")):
             stream.open.discard(id_key(message["id"]))
             stream.answered = not stream.open
-            if any(each.asked.channel == "get" and each.head is not None for each in self._streams.values()):
-                self.ledger.held(NO_RESPONSES)
+            self._answered_by_post()
         self._once(frame, message, response)
+
+    def _answered_by_post(self) -> None:
+        heads = [each.head for each in self._streams.values() if each.asked.channel == "get"]
+        if any(head is not None and is_stream(head) for head in heads):
+            self.ledger.held(NO_RESPONSES)
 
     def _related(self, frame: Frame, message: dict[str, Json]) -> None:
         token = members(message.get("params")).get("progressToken")
