@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from conformance.checks.invariants.http_answers import ONE_OBJECT
+from conformance.checks.invariants.http_answers import NO_OBJECT, ONE_OBJECT
 from conformance.checks.ledger import Ledger
 from conformance.checks.probes.outcome import UNANSWERED
 from conformance.engine.units import State
 from conformance.model import Finding, Frame, Json, members
 from conformance.session.messages import parse
-from conformance.session.patience import NEXT_UNANSWERED, NO_ANSWER
+from conformance.session.patience import NEXT_UNANSWERED
 
 CANCELLED = "cancellation/late-cancellation-harmless"
 ECHOED = "jsonrpc/response-id-echoed"
@@ -21,8 +21,8 @@ SHIFTED = 3
 """So many different ids of other requests show that ids lead to the wrong requests, wherever several are under way."""
 HIGHEST = 2**31
 """Ids above are odd on purpose: what comes of them may be rounded, and tells nothing of others."""
-OF_SILENCE = (NO_ANSWER, NEXT_UNANSWERED, "status 200 held no response", "HTTP status 200", "lives on")
-"""Words of findings that are about an answer which did not come."""
+OF_SILENCE = (NEXT_UNANSWERED, "status 200 held no response", "HTTP status 200")
+"""What is said of an answer that came and could not be read."""
 OF_RESULTS = {"_meta", "resultType", "ttlMs", "cacheScope"}
 """Members that any result may have."""
 OF_ERRORS = {"error", "errors", "isError", "code", "message", "success", "status"}
@@ -50,8 +50,8 @@ def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
         yield CANCELLED, _comes_of_cancelling
     if len({wrong for each in found if each.requirement == ECHOED for wrong in _of_others(each)}) >= SHIFTED:
         yield ECHOED, _comes_of_ids
-    if any(each.requirement == ONE_OBJECT for each in found):
-        yield ONE_OBJECT, _tells_silence
+    if any(each.message == NO_OBJECT for each in found):
+        yield ONE_OBJECT, _comes_of_bodies
     in_results = [each for each in found if each.requirement == REFUSED and _told(each)]
     if in_results:
         yield REFUSED, _comes_of(max(in_results, key=lambda each: each.occurrences))
@@ -64,17 +64,18 @@ def _comes_of_cancelling(finding: Finding) -> bool:
     return cancelled and finding.requirement in ANSWERED_WRONG
 
 
-def _tells_silence(finding: Finding) -> bool:
-    """Whether it is that a request has no answer: one may have come that could not be read."""
-    told = f"{finding.expected}, {finding.actual}"
-    return finding.requirement != ONE_OBJECT and any(words in told for words in OF_SILENCE)
+def _comes_of_bodies(finding: Finding) -> bool:
+    """Whether it is that a request has no answer, where one may have come that could not be read."""
+    return finding.requirement != ONE_OBJECT and any(words in finding.actual for words in OF_SILENCE)
 
 
 def _of_others(finding: Finding) -> set[int]:
-    """The ids that answers had and that are those of other requests, as far as can be told."""
-    asked = {each["id"] for each in _requests(finding) if _ordinary(each.get("id"))}
-    answered = {each["id"] for _, each in _responses(finding) if _ordinary(each.get("id"))}
-    return answered - asked if asked else set()
+    """The id that an answer has in place of its own and that another request can have, if there is one."""
+    asked, answered = _requests(finding), _responses(finding)
+    if len(asked) != 1 or len(answered) != 1:  # of many messages only the last are kept: others may have had these ids
+        return set()
+    right, wrong = asked[0].get("id"), answered[0][1]["id"]
+    return {wrong} if _ordinary(right) and _ordinary(wrong) and wrong != right else set()
 
 
 def _ordinary(identifier: Json) -> bool:

@@ -112,7 +112,7 @@ class Conversation:
         if reply.fate == DIED:
             message, expected = f"{_kind(astray)} end the server", "a response to each request"
             return Breach(ONCE, message, expected, reply.why, reply.frames, ended, {"alive": True})
-        if any(call.method in MAY_TAKE_LONG for call in open_calls):
+        if any(call.garbled or call.method in MAY_TAKE_LONG for call in open_calls):
             return ""
         if reply.fate == HUNG:
             message = f"after {_kind(astray)} the server stops answering"

@@ -25,6 +25,7 @@ RESPONSES = "transport-http/response-batch-accepted-202"
 REFUSED = "transport-http/refused-with-http-error"
 TYPE = "transport-http/request-answered-as-json-or-sse"
 ONE_OBJECT = "transport-http/json-answer-is-one-object"
+NO_OBJECT = "a request is answered by a JSON body that is not JSON, or not one object"
 ENDPOINT = "transport-http/post-endpoint"
 VISIBLE = "transport-http/session-id-visible-ascii"
 ECHOED = "jsonrpc/response-id-echoed"
@@ -218,7 +219,7 @@ class HttpAnswers(Watcher):
             self._broke(ONE_OBJECT, what, "a Content-Length of the whole body in bytes", f"{more} more", post, ceiling)
             return
         if not body.readable:
-            what = "a request is answered by a JSON body that is not JSON, or not one object"
+            what = NO_OBJECT
         elif isinstance(message, list):
             if batch or self.session.revision.batches:
                 self.ledger.held(ONE_OBJECT)

@@ -48,7 +48,8 @@ def many(bench: Bench) -> Iterator[Observation]:
     if not session.alive:
         session.wait(*calls)  # that it has ended is told by the invariants
         return
-    lost = [call for call in calls if not (call.answers or call.turned_down)]  # HTTP may say that these are too many
+    # HTTP may say that these are too many; an answer that cannot be read is judged as that.
+    lost = [call for call in calls if not (call.answers or call.turned_down or call.garbled)]
     for call in lost:
         session.give_up(call)
     if lost and patience < full:
