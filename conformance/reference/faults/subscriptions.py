@@ -16,7 +16,15 @@ from conformance.reference.fault import (
     on_result,
     sending,
 )
-from conformance.reference.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION, Message, RpcError, notification
+from conformance.reference.wire import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    SUBSCRIPTION,
+    Message,
+    RpcError,
+    notification,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +90,18 @@ def _subscription_as_text(message: Message, call: Call | None) -> None:
     meta = message.get("params", {}).get("_meta", {})
     if SUBSCRIPTION in meta:
         meta[SUBSCRIPTION] = str(meta[SUBSCRIPTION])
+
+
+def _subscription_as_number(message: Message, call: Call | None) -> None:
+    meta = message.get("params", {}).get("_meta", {})
+    if str(meta.get(SUBSCRIPTION)).isdecimal():
+        meta[SUBSCRIPTION] = int(meta[SUBSCRIPTION])
+
+
+def _zero_is_none(call: Call, proceed: Proceed) -> Message | None:
+    if not call.id:
+        raise RpcError(INVALID_REQUEST, "Invalid request: a subscription needs an id")
+    return proceed(call)
 
 
 def _without_prompt_changes(result: Message, call: Call) -> None:
@@ -212,6 +232,20 @@ FAULTS = (
         "subscriptions/subscription-id-equals-request-id",
         "the subscription id is a string where the id of the request is a number",
         sending(_subscription_as_text),
+        since=NEW,
+    ),
+    Fault(
+        "subscription-id-as-number",
+        "subscriptions/subscription-id-equals-request-id",
+        "the subscription id is a number where the id of the request is text of digits",
+        sending(_subscription_as_number),
+        since=NEW,
+    ),
+    Fault(
+        "zero-refused-by-subscriptions",
+        "jsonrpc/response-id-echoed",
+        "subscriptions/listen with the id 0 is refused",
+        instead("subscriptions/listen", _zero_is_none),
         since=NEW,
     ),
 )
