@@ -127,10 +127,11 @@ def call_each(bench: Bench, talkative: bool = False, seconds: float | None = Non
     slow: list[tuple[Json, Call]] = []
     began = time.monotonic()
     for number, (tool, params) in enumerate(callable_tools(bench, talkative, at_once=seconds is not None)):
-        # A token of its own in the whole session, since a call that was given up may still report progress; of both
-        # types by turns, since some servers lose the type.
+        # A token of its own in the whole session, since a call that was given up may still report progress; text, an
+        # integer and text of digits by turns, since some servers lose the type.
         own = session.position
-        meta: Json = {"progressToken": 700_000 + own if number % 2 else f"mcp-conform-{own}"}
+        tokens: tuple[Json, ...] = (f"mcp-conform-{own}", 700_000 + own, str(700_000 + own))
+        meta: Json = {"progressToken": tokens[number % len(tokens)]}
         if bench.session.revision.era == "stateless":  # also where logging is not declared: then none may come
             meta[META + "logLevel"] = "debug"
         began = time.monotonic()

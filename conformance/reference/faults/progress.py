@@ -44,6 +44,12 @@ def _token_as_text(message: Message, call: Call | None) -> None:
     message["params"]["progressToken"] = str(message["params"]["progressToken"])
 
 
+def _token_as_number(message: Message, call: Call | None) -> None:
+    token = message["params"]["progressToken"]
+    if str(token).isdecimal():
+        message["params"]["progressToken"] = int(token)
+
+
 def _refusing(kind: type, method: str | None = None) -> Apply:
     """Refuse progress tokens of that type, of one method or of all."""
 
@@ -154,5 +160,11 @@ FAULTS = (
         "progress/known-token-only",
         "a progress token that is a number comes back as text",
         on_notification(PROGRESS, _token_as_text),
+    ),
+    Fault(
+        "progress-token-as-number",
+        "progress/known-token-only",
+        "a progress token that is text of digits comes back as a number",
+        on_notification(PROGRESS, _token_as_number),
     ),
 )
