@@ -175,6 +175,17 @@ def _told_once(server: Server) -> None:
     _shown("input_required", change)(server)
 
 
+def _result_told_once(server: Server) -> None:
+    told: set[str] = set()
+
+    def change(result: Message) -> None:
+        if result["taskId"] in told:
+            del result["result"]
+        told.add(result["taskId"])
+
+    _shown("completed", change)(server)
+
+
 def _failing(with_result: bool) -> Apply:
     """A task fails whose tool failed by isError."""
 
@@ -273,6 +284,12 @@ FAULTS = (
         "get-carries-status-payload",
         "a completed task has no result",
         _shown("completed", lambda task: drop(task, "result")),
+    ),
+    fault(
+        "task-result-told-once",
+        "get-carries-status-payload",
+        "the result of a completed task is shown by the first tasks/get only",
+        _result_told_once,
     ),
     fault(
         "task-result-as-text",
