@@ -270,7 +270,7 @@ _ROWS: tuple[Row, ...] = (
     ),
     (
         "encoded-name-trusted",
-        "http-headers/name-header-mismatch-refused",
+        "http-headers/name-header-mismatch-refused http-headers/name-header-base64-decoded",
         "Mcp-Name in base64 is not compared with the body",
         handling(check_headers=_encoded_name_trusted),
         {"since": NEW},

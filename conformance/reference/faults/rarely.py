@@ -203,6 +203,7 @@ FAULTS = (
         "transport-http/json-answer-is-one-object",
         "the body of every third result ends in its middle",
         _cut_in_half(),
+        since="2025-03-26",
         transports="http",
     ),
     Fault(
