@@ -10,7 +10,15 @@ from conformance.catalogue.patterns import ABSENT, match, render, shorten
 from conformance.catalogue.references import Values, root
 from conformance.checks.invariants.base import is_integer
 from conformance.checks.probes import Bench
-from conformance.checks.probes.outcome import UNANSWERED, UNKNOWN_STOPS, life, refused_by_http, shown, unanswered
+from conformance.checks.probes.outcome import (
+    UNANSWERED,
+    UNKNOWN_STOPS,
+    life,
+    refused_by_http,
+    shown,
+    turned_away,
+    unanswered,
+)
 from conformance.model import Finding, Frame, Json, Silence, members
 from conformance.revisions import holds
 from conformance.session.messages import is_id, is_reply, loosely
@@ -195,8 +203,7 @@ class Judge:
             self.write(expectation.requirement, row.outcome, sentence)
             return
         by_silence = response is ABSENT and row.when.response is not ABSENT and row.when.status is ABSENT
-        head = call.head if call is not None and by_silence else None
-        if call is not None and head is not None and 400 <= (head.status or 0) < 500:  # neither silence nor success
+        if call is not None and by_silence and turned_away(call):  # which is neither silence nor success
             raise Stop(unanswered(self.bench, call)[1], blocked=False)
         if (rule := _code_rule(response)) and any(_asks_for_code(pattern) for pattern in patterns):
             self.ledger.block(expectation.requirement, rule)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from conformance.checks.invariants.http_answers import NO_OBJECT, ONE_OBJECT
+from conformance.checks.invariants.http_answers import ECHOED, NO_OBJECT, ONE_OBJECT
 from conformance.checks.ledger import Ledger
 from conformance.checks.probes.outcome import UNANSWERED
 from conformance.engine.units import State
@@ -13,7 +13,6 @@ from conformance.session.messages import parse
 from conformance.session.patience import NEXT_UNANSWERED
 
 CANCELLED = "cancellation/late-cancellation-harmless"
-ECHOED = "jsonrpc/response-id-echoed"
 REFUSED = "jsonrpc/unknown-method-refused"
 ANSWERED_WRONG = (UNANSWERED, ECHOED)
 """Rules that a request breaks that is cancelled and not answered, or twice: a campaign may know its id no more."""
@@ -91,10 +90,10 @@ def _comes_of_ids(finding: Finding) -> bool:
     return by_id or finding.requirement == UNANSWERED
 
 
-def _told(finding: Finding) -> frozenset[str]:
+def _told(finding: Finding) -> set[str]:
     """The members of the result by which an unknown method was refused in other words than an error."""
-    results = [members(each.get("result")).keys() for _, each in _responses(finding)]
-    return frozenset(results[0] - OF_RESULTS) if len(results) == 1 and results[0] & OF_ERRORS else frozenset()
+    results = _results(finding)
+    return results[0] if len(results) == 1 and results[0] & OF_ERRORS else set()
 
 
 def _comes_of(cause: Finding) -> Follows:
@@ -102,11 +101,15 @@ def _comes_of(cause: Finding) -> Follows:
     told = _told(cause)
 
     def follows(finding: Finding) -> bool:
-        results = [members(each.get("result")).keys() - OF_RESULTS for _, each in _responses(finding)]
         called = any(each.get("method") == "tools/call" for each in _requests(finding)) and told <= OF_TOOLS
-        return finding.kind != cause.kind and told in results and not called
+        return finding.kind != cause.kind and told in _results(finding) and not called
 
     return follows
+
+
+def _results(finding: Finding) -> list[set[str]]:
+    """The members of each result, without those that any may have."""
+    return [members(each.get("result")).keys() - OF_RESULTS for _, each in _responses(finding)]
 
 
 def _requests(finding: Finding) -> list[dict[str, Json]]:

@@ -34,6 +34,11 @@ def may_answer(part: bytes) -> bool:
     return b'"result"' in part or b'"error"' in part
 
 
+def is_response(message: Json) -> bool:
+    """Whether it is a response by what it holds; `is_reply` has those that lack it, too."""
+    return is_reply(message) and ("result" in message or "error" in message)
+
+
 def _legible(identifier: str) -> str:
     """What every encoding leaves of an id: some write ? for a character that they lack."""
     return "".join(each for each in identifier if each.isascii() and each != "?")
@@ -142,10 +147,6 @@ class Requests:
             if key in self.waiting:
                 return self.waiting[key]
         return self.calls.get(exact)
-
-    def is_response(self, message: Json) -> bool:
-        """Whether it is a response by what it holds; `is_reply` has those that lack it, too."""
-        return is_reply(message) and ("result" in message or "error" in message)
 
     def answer(self, call: Call, frame: Frame) -> None:
         """Enter a response to `call`, and learn from how long it took and what it overtook."""

@@ -18,7 +18,7 @@ from conformance.session.patience import GRACE, NO_ANSWER, Patience
 from conformance.session.polling import come_back
 from conformance.session.posts import Posts
 from conformance.session.reading import HUGE, read
-from conformance.session.requests import Requests, may_answer
+from conformance.session.requests import Requests, is_response, may_answer
 from conformance.session.trace import Trace
 from conformance.session.watching import Watching
 from conformance.transports import BARE, Arrival, Ended, Ending, Transport, replaced
@@ -406,7 +406,7 @@ class Session:
                 self.requests.tell(frame)
             return
         call = self.requests.answered_by(message.get("id"))
-        response = self.requests.is_response(message)
+        response = is_response(message)
         if response and self.requests.set_aside(frame, call):
             call = None
         if call is not None and call.sent.case != frame.case:

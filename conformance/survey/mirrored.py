@@ -156,9 +156,8 @@ def _argument(tool: str, arguments: dict[str, Json], path: tuple[str, ...], head
     invalid, latin_1 = _plain(text) + DELETE, _plain(text) + E_ACUTE
     near = {
         "string": {"shorter": text[:-1], "swapped": text.swapcase()},
-        "boolean": {"number": str(int(value)) if kind == "boolean" else "", "swapped": text.swapcase()},
         "integer": {"longer": text + UNLIKE, "fraction": f"{text}.5"},
-    }[kind]
+    }.get(kind) or {"number": str(int(value)), "swapped": text.swapcase()}
     return {
         **{name: {header: header_value(each)} for name, each in near.items() if each not in ("", text)},
         "tool": tool,

@@ -15,6 +15,7 @@ from conformance.codes import PARSE_ERROR
 from conformance.model import Finding, Frame, Json, Severity
 from conformance.session.features import HUNG, named
 from conformance.session.messages import DEEPEST, Shallow, is_id
+from conformance.session.requests import is_response
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, id_key
 
 VALID = "jsonrpc/valid-messages"
@@ -94,7 +95,7 @@ class Envelope(Watcher):
         if not isinstance(message, dict) or (frame.channel == "body" and (frame.status or 200) >= 400 and not call):
             return
         self.ledger.held(NO_BATCH)
-        if "method" not in message and not self.session.requests.is_response(message):
+        if "method" not in message and not is_response(message):
             if frame.exchange not in self._accepted:  # how HTTP takes what is no request is judged elsewhere
                 what = "a message is neither request, notification nor response"
                 self._broke(VALID, what, "method, result or error", shorten(message), frame)

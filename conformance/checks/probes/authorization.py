@@ -217,10 +217,13 @@ def _later(bench: Bench) -> Iterator[Observation]:
             continue
         for about, name, header in _wrong(bench):
             if about in ("invented", "changed", "expired", "other-audience"):
-                place = "a call of a tool" if method == "tools/call" else "a list"
                 kept = about if about == "other-audience" else "later"
-                yield _sent(kept, f"{name}, for {place}", visitor.ask(method, params, header))
+                yield _sent(kept, f"{name}, {_purpose(method)}", visitor.ask(method, params, header))
     visitor.leave(own)
+
+
+def _purpose(method: str) -> str:
+    return "for a call of a tool" if method == "tools/call" else "for a list"
 
 
 def _wrong(bench: Bench) -> Iterator[tuple[str, str, str]]:
@@ -268,24 +271,25 @@ def requests(bench: Bench) -> Iterator[Observation]:
         raise Unavailable(f"{method} is not served with the token that was given")
     way = "with the id of a session" if named else "on a connection that had one with a token"
     visit = visitor.ask(method, params)
-    facts: dict[str, Json] = {"way": way, "session": named, "status": visit.status, "served": visit.served}
-    yield Observation(facts, None, visit.proof, visit.told)
+    yield _tokenless(way, named, visit, visit.served)
     for later, asked in further.items() if guards_all(seen) else ():
         if visitor.ask(later, asked, own).served:
             visit = visitor.ask(later, asked)
-            place = "for a call of a tool" if later == "tools/call" else "for a list"
-            facts = {**facts, "way": f"{place}, {way}", "status": visit.status, "served": visit.served}
-            yield Observation(facts, None, visit.proof, visit.told)
+            yield _tokenless(f"{_purpose(later)}, {way}", named, visit, visit.served)
     if handshake and guards_all(seen):
         visit = visitor.bare("GET")
         served = visit.status == 200 and visit.page.type == STREAM
-        told = {"way": "for the stream of a session, by GET", "session": named, "status": visit.status}
-        yield Observation({**told, "served": served}, None, visit.proof, visit.told)
+        yield _tokenless("for the stream of a session, by GET", named, visit, served)
     if handshake and named and guards_all(seen):
         visit = visitor.bare("DELETE")
-        ended: dict[str, Json] = {"way": "that ends a session, by DELETE", "session": True, "status": visit.status}
-        yield Observation({**ended, "served": visit.status in (200, 202, 204)}, None, visit.proof, visit.told)
+        yield _tokenless("that ends a session, by DELETE", named, visit, visit.status in (200, 202, 204))
     visitor.leave(own)
+
+
+def _tokenless(way: str, session: bool, visit: Visit, served: bool) -> Observation:
+    """A request without a token, after those with one."""
+    facts: dict[str, Json] = {"way": way, "session": session, "status": visit.status, "served": served}
+    return Observation(facts, None, visit.proof, visit.told)
 
 
 def scope(bench: Bench) -> Iterator[Observation]:

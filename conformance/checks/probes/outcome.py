@@ -37,9 +37,8 @@ def unanswered(bench: Bench, call: Call) -> tuple[Literal["inconclusive", "block
     Silence where a request was wrong on purpose breaks what it tests. The silence to a good one is the envelope
     invariant's to judge, and blocks it.
     """
-    status = call.head.status if call.head is not None else None
-    if status is not None and 400 <= status < 500:
-        return "inconclusive", f"{call.method} is refused with HTTP status {status} and no JSON-RPC response"
+    if turned_away(call):
+        return "inconclusive", f"{call.method} is refused with HTTP status {_status(call)} and no JSON-RPC response"
     if call.redirected:
         return "inconclusive", f"{call.method}: {call.lost}"
     if any(_misdirected(frame, call) for frame in bench.session.since(call.sent.number)):
@@ -58,8 +57,16 @@ def unanswered(bench: Bench, call: Call) -> tuple[Literal["inconclusive", "block
 
 def refused_by_http(call: Call) -> bool:
     """Whether HTTP has refused a request for what it says: not for who sent it, nor for how many there are."""
-    status = (call.head.status or 0) if call.head is not None else 0
-    return not call.answers and 400 <= status < 500 and status not in OF_OTHERS
+    return not call.answers and turned_away(call) and _status(call) not in OF_OTHERS
+
+
+def turned_away(call: Call) -> bool:
+    """Whether its HTTP status says that the client is wrong, for whatever reason."""
+    return 400 <= _status(call) < 500
+
+
+def _status(call: Call) -> int:
+    return (call.head.status or 0) if call.head is not None else 0
 
 
 def _spoilt(frame: Frame, call: Call) -> bool:

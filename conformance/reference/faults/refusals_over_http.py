@@ -37,6 +37,15 @@ def _mismatch_as(number: int, header: str, word: str, *methods: str) -> Apply:
     return handling(check_headers=check)
 
 
+def _with_200(*having: bytes) -> Apply:
+    """Give the status 200 where the body has all of these texts."""
+
+    def answer(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+        proceed(200 if all(text in body for text in having) else status, body, headers)
+
+    return handling(answer=answer)
+
+
 def _status_of(now: int, having: bytes, *methods: str) -> Apply:
     """Refuse requests of some methods with another status, where the body has that text."""
 
@@ -106,11 +115,7 @@ _ROWS: tuple[Row, ...] = (
         "param-header-missing-200",
         REJECTED,
         "a missing Mcp-Param header has status 200",
-        handling(
-            answer=lambda handler, proceed, status, body, headers: proceed(
-                200 if MISMATCH in body and b"Mcp-Param" in body and b"missing" in body else status, body, headers
-            )
-        ),
+        _with_200(MISMATCH, b"Mcp-Param", b"missing"),
         {"since": NEW},
     ),
     (
@@ -124,11 +129,7 @@ _ROWS: tuple[Row, ...] = (
         "version-header-mismatch-200",
         REJECTED,
         "a body in another version than MCP-Protocol-Version has status 200",
-        handling(
-            answer=lambda handler, proceed, status, body, headers: proceed(
-                200 if MISMATCH in body and b"MCP-Protocol-Version" in body else status, body, headers
-            )
-        ),
+        _with_200(MISMATCH, b"MCP-Protocol-Version"),
         {"since": NEW},
     ),
     (
@@ -186,11 +187,7 @@ _ROWS: tuple[Row, ...] = (
         "the server is modern only, and the error for a missing MCP-Protocol-Version has status 200",
         several(
             modern_only,
-            handling(
-                answer=lambda handler, proceed, status, body, headers: proceed(
-                    200 if b"MCP-Protocol-Version is missing" in body else status, body, headers
-                )
-            ),
+            _with_200(b"MCP-Protocol-Version is missing"),
         ),
         {"since": NEW},
     ),
@@ -233,11 +230,7 @@ _ROWS: tuple[Row, ...] = (
         "missing-version-200-of-completion",
         "meta/missing-field-http-400",
         "completion/complete without a protocol version is refused with status 200",
-        handling(
-            answer=lambda handler, proceed, status, body, headers: proceed(
-                200 if INVALID in body and b"protocolVersion" in body else status, body, headers
-            )
-        ),
+        _with_200(INVALID, b"protocolVersion"),
         {"since": NEW},
     ),
 )
