@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -43,7 +42,7 @@ class Mark(NamedTuple):
     """What a ledger held at one moment."""
 
     findings: tuple[Finding, ...]
-    tested: dict[str, Counter[str]]
+    tested: dict[str, dict[str, int]]
     open: dict[str, str]
     blocked: dict[str, str]
     absent: dict[str, str]
@@ -57,7 +56,7 @@ class Ledger:
         self.sealed = False
         """Whether nothing more is written down: what happens to a server that is being ended says nothing."""
         self.findings: list[Finding] = []
-        self.tested: dict[str, Counter[str]] = {}
+        self.tested: dict[str, dict[str, int]] = {}
         """Requirement → the cases in which it was put to the test, and how often."""
         self.open: dict[str, str] = {}
         self.blocked: dict[str, str] = {}
@@ -83,11 +82,7 @@ class Ledger:
         """`requirement` was put to the test in the present case and held."""
         if self.sealed:
             return
-        cases = self.tested.get(requirement)
-        if cases is None:
-            self.tested[requirement] = Counter((self.case,))
-        else:
-            cases[self.case] += 1
+        self._count(requirement, self.case)
 
     def broke(
         self,
@@ -143,8 +138,9 @@ class Ledger:
             self.inconclusive(finding.requirement, why)
         return bool(why)
 
-    def _count(self, requirement: str, case: str) -> None:
-        self.tested.setdefault(requirement, Counter())[case] += 1
+    def _count(self, requirement: str, case: str, times: int = 1) -> None:
+        cases = self.tested.setdefault(requirement, {})
+        cases[case] = cases.get(case, 0) + times
 
     def take(self, known: int) -> list[Finding]:
         """Take out the findings after the first `known`: the caller writes down what is to be said of them."""
@@ -215,7 +211,7 @@ class Ledger:
             return
         for finding in [finding for finding in (*self.findings, *self.flaky) if told(finding)]:
             (self.findings if finding in self.findings else self.flaky).remove(finding)
-            cases = self.tested.get(finding.requirement, Counter())
+            cases = self.tested.get(finding.requirement, {})
             cases.pop(finding.case, None)
             if not cases:
                 self.tested.pop(finding.requirement, None)
@@ -231,7 +227,7 @@ class Ledger:
 
     def mark(self) -> Mark:
         """What is written down so far, for `unlearn` and `new_since`."""
-        tested = {requirement: Counter(cases) for requirement, cases in self.tested.items()}
+        tested = {requirement: dict(cases) for requirement, cases in self.tested.items()}
         return Mark(tuple(self.findings), tested, dict(self.open), dict(self.blocked), dict(self.absent))
 
     def new_since(self, mark: Mark) -> list[Finding]:
@@ -245,7 +241,7 @@ class Ledger:
             return
         kept = [finding for finding in self.new_since(mark) if keeps(finding)]
         self.findings = [*mark.findings, *kept]
-        self.tested = {requirement: Counter(cases) for requirement, cases in mark.tested.items()}
+        self.tested = {requirement: dict(cases) for requirement, cases in mark.tested.items()}
         for finding in kept:
             self._count(finding.requirement, finding.case)
         self.open, self.blocked, self.absent = dict(mark.open), dict(mark.blocked), dict(mark.absent)
@@ -279,7 +275,8 @@ class Ledger:
             else:
                 self.findings.append(theirs)
         for requirement, cases in other.tested.items():
-            self.tested.setdefault(requirement, Counter()).update(cases)
+            for case, times in cases.items():
+                self._count(requirement, case, times)
         for case, excerpts in other.excerpts.items():
             mine_too = self.excerpts.setdefault(case, [])
             mine_too += excerpts[: MAX_EXCERPTS - len(mine_too)]
