@@ -216,22 +216,101 @@ SILENT = (
 )
 """Faults that make the suite wait for answers that never come."""
 
+FOR_ALL = ("jsonrpc", "lifecycle", "stdio", "versioning", "rarely", "mistakes", "apart", "clients_at_once", "endurance")
+"""The areas of faults that concern whatever is asked: beside them others would not show."""
+AT_ONCE = 3
+"""So many faults one server has, of those that show beside each other: starting servers is most of the work."""
 
-def begun_early(fault: Fault) -> object:
-    """The fault as a parameter, with a mark if it takes long."""
-    return pytest.param(fault, id=fault.name, marks=[pytest.mark.slow] if fault.name in SILENT else [])
+
+def guarded(fault: Fault) -> bool:
+    """Whether it shows only to those who have a token."""
+    return fault.area.startswith("authorization")
 
 
-@pytest.mark.parametrize("fault", [begun_early(fault) for fault in ORDINARY])
-def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_path: Path) -> None:
-    over = next(name for name in DEMO if name in fault.transports)
-    test = partial(outcome, "--fault", fault.name, transport=over, guarded=fault.area.startswith("authorization"))
-    claimed = tuple(date for date in fault.revisions if any(BY_DATE[date].carried_by(t) for t in fault.transports))
+def claimed(fault: Fault) -> tuple[str, ...]:
+    """The revisions in which it shows over any of its transports."""
+    return tuple(date for date in fault.revisions if any(BY_DATE[date].carried_by(t) for t in fault.transports))
+
+
+def carrier(fault: Fault) -> str:
+    """The transport over which it is looked at."""
+    return next(name for name in DEMO if name in fault.transports)
+
+
+def groups() -> list[tuple[Fault, ...]]:
+    """Faults that one server can have at once: each of another area, no two with a requirement in common."""
+    if EVERYTHING_EVERYWHERE:
+        return [(fault,) for fault in ORDINARY]
+    packed: list[tuple[Fault, ...]] = []
+    begun: dict[object, list[tuple[Fault, ...]]] = {}
+    for fault in ORDINARY:
+        named = fault.name in SILENT or fault.name in FOR_BOTH_FRONTS or fault.name in mistake_faults.ROW_OF
+        if named or fault.area in FOR_ALL:
+            packed.append((fault,))
+            continue
+        open_ones = begun.setdefault((carrier(fault), guarded(fault), claimed(fault)), [])
+        for i, group in enumerate(open_ones):
+            if all(fault.area != each.area and not set(fault.requirements) & set(each.requirements) for each in group):
+                open_ones[i] = (*group, fault)
+                if len(open_ones[i]) == AT_ONCE:
+                    packed.append(open_ones.pop(i))
+                break
+        else:
+            open_ones.append((fault,))
+    return packed + [group for open_ones in begun.values() for group in open_ones]
+
+
+def begun_early(group: tuple[Fault, ...]) -> object:
+    """The faults as a parameter, with a mark if they take long."""
+    name = "+".join(fault.name for fault in group)
+    return pytest.param(group, id=name, marks=[pytest.mark.slow] if name in SILENT else [])
+
+
+@pytest.mark.parametrize("group", [begun_early(group) for group in groups()])
+def test_a_fault_is_caught_by_its_requirement_and_by_no_other(group: tuple[Fault, ...], tmp_path: Path) -> None:
+    if len(group) > 1 and caught_at_once(group):
+        return
+    for fault in group:
+        caught_alone(fault, tmp_path)
+
+
+def caught_at_once(group: tuple[Fault, ...]) -> bool:
+    """Whether one server with all of these shows each of them, and nothing that none of them breaks.
+
+    If not, one may keep another from showing, and each has to be looked at alone.
+    """
+    named = [word for fault in group for word in ("--fault", fault.name)]
+    test = partial(outcome, *named, transport=carrier(group[0]), guarded=guarded(group[0]), fuzzing=NO_FRAMES)
+    newest, older = newest_and_older(group[0])
+    dates, broken = set(claimed(group[0])), [fault.requirements[0] for fault in group]
+    due = {name: dates & set(load()[name].levels) for name in broken}
+    reports = [test(revisions=newest, only=ONE_SESSION)]
+    if missed := tuple(name for name in broken if name not in findings(reports[0])):
+        reports.append(test(revisions=newest, only=missed))
+    shown = tuple({case for report in reports for name in broken for case in shown_by(report, name)})
+    if older and shown:
+        reports.append(test(revisions=older, only=shown))
+    lacking = {name: due[name] - together(reports).get(name, set()) for name in broken}
+    if missed := tuple(name for name in broken if lacking[name]):
+        reports.append(test(revisions=tuple(sorted(set().union(*lacking.values()))), only=missed))
+    found = together(reports)
+    seen = all(found.get(name, set()) >= due[name] for name in broken)
+    return seen and set(found) <= {name for fault in group for name in fault.requirements} and not diagnoses(reports)
+
+
+def newest_and_older(fault: Fault) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The newest revision with a handshake in which it shows, or else the newest, and the others."""
+    dates = claimed(fault)
+    newest = (max([date for date in dates if BY_DATE[date].era == "handshake"] or dates),)
+    return newest, tuple(date for date in dates if date not in newest)
+
+
+def caught_alone(fault: Fault, folder: Path) -> None:
+    """Assert that a server with this fault alone is caught by its requirement and by no other."""
+    test = partial(outcome, "--fault", fault.name, transport=carrier(fault), guarded=guarded(fault))
     broken = fault.requirements[0]
-    handshake = [date for date in claimed if BY_DATE[date].era == "handshake"]
-    newest = (max(handshake or claimed),)
-    older = tuple(date for date in claimed if date not in newest)
-    whole = claimed if EVERYTHING_EVERYWHERE else newest
+    newest, older = newest_and_older(fault)
+    whole = claimed(fault) if EVERYTHING_EVERYWHERE else newest
     reports: list[Report] = []
     for only in ((),) if EVERYTHING_EVERYWHERE else (ONE_SESSION, (broken,), ()):
         reports.append(test(revisions=whole, only=only, fuzzing=NO_FRAMES))
@@ -243,7 +322,7 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
     shown = shown_by(reports[-1], broken) or (broken,)
     if older and not EVERYTHING_EVERYWHERE:
         reports.append(test(revisions=older, only=shown))
-    due = {date for date in claimed if date in load()[broken].levels}
+    due = {date for date in claimed(fault) if date in load()[broken].levels}
     problems = [report.problem for report in reports if report.problem]
     for how in ({"fuzzing": NO_FRAMES}, {"limits": PATIENT}):
         missed = tuple(sorted(due - together(reports).get(broken, set())))
@@ -255,7 +334,7 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
     assert found.get(broken, set()) >= due, problems
     unrelated = tuple(sorted(set(found) - set(fault.requirements)))
     if unrelated:
-        again = test(revisions=claimed, only=unrelated, limits=PATIENT)
+        again = test(revisions=claimed(fault), only=unrelated, limits=PATIENT)
         assert set(findings(again)) <= set(fault.requirements), "unrelated findings"
     assert diagnoses(reports) <= {row.diagnosis for row in table() if row.id == mistake_faults.ROW_OF.get(fault.name)}
     if fault.name in FOR_BOTH_FRONTS:
@@ -265,9 +344,9 @@ def test_a_fault_is_caught_by_its_requirement_and_by_no_other(fault: Fault, tmp_
         telling = ("failed",) if problems else ("failed", "error")
 
         def told() -> tuple[set[str], set[str]]:
-            said = fronts.by_command_line(tmp_path, server, *words, start=fronts.here)
+            said = fronts.by_command_line(folder, server, *words, start=fronts.here)
             return failures(said, telling), failures(
-                fronts.by_pytest(tmp_path, server, *words, start=fronts.here), telling
+                fronts.by_pytest(folder, server, *words, start=fronts.here), telling
             )
 
         by_command_line, by_pytest = told()
