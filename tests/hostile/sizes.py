@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from hostile.base import TOOLS, Refused, change
 from hostile.registry import add, target, vary
 
@@ -154,7 +156,9 @@ def a_hundred_thousand_blocks(server: Server) -> None:
 @target()
 def a_million_members(server: Server) -> None:
     """Answers ping with a million members in _meta."""
-    change(server, "ping", "_meta", {f"m{number}": 0 for number in range(1_000_000)})
+    members = ", ".join(f'"m{number}": 0' for number in range(1_000_000))
+    change(server, "ping", "_meta", "members")
+    server.text = lambda message: json.dumps(message).replace('"_meta": "members"', f'"_meta": {{{members}}}')
 
 
 @target()
