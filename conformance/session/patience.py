@@ -176,7 +176,7 @@ class Patience:
             self._unasked_bytes += size
             if (self._unasked >= FLOOD or self._unasked_bytes >= FLOOD_BYTES) and not self._over:
                 much = f"{self._unasked} messages or lines, {self._unasked_bytes // 1_000_000} MB,"
-                self._over = f"the server sent {much} that nobody asked for"
+                self._over = f"the server sent {much} that nobody asked for or that cannot be read"
 
     @property
     def over(self) -> str:
