@@ -19,10 +19,6 @@ class Estimate:
     high: float
     number: int
 
-    def scaled(self, factor: float) -> Estimate:
-        """The same in another unit; `factor` is positive."""
-        return Estimate(self.value * factor, self.low * factor, self.high * factor, self.number)
-
 
 def mean(values: Sequence[float]) -> Estimate | None:
     """The mean of independent values; None of fewer than three."""
