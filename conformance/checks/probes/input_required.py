@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, without_meta
+from conformance.checks.probes.forged_states import forgeries
 from conformance.checks.probes.outcome import succeeded
-from conformance.model import Json
+from conformance.model import Json, members
 from conformance.session.session import Call, Session
 from conformance.survey.survey import Unavailable
 
@@ -145,18 +146,35 @@ def foreign_state(bench: Bench) -> Iterator[Observation]:
 def tampered(bench: Bench) -> Iterator[Observation]:
     """Tools that ask for input get what no client should send: changed states, answers of the wrong kind.
 
-    It changes the state that the server gave, and finds out whether the tool goes by it at all.
+    It changes the state that the server gave, and finds out whether the tool goes by it at all. Of a tool that asks
+    several times the last question counts.
     """
     session = bench.session
     asking = those_that_ask(bench)
     for first in asking:
-        answers = responses_to(session, first)
-        if not answers or not _is_done(session.request("tools/call", retried(first, answers))):
-            continue  # it asks more than once, or fails anyway: there is nothing to compare with
-        if has_state(first):
-            yield from _states(session, first, answers, asking)
-        yield from _responses(session, first, answers)
-        yield from _headers(session, first, answers)
+        last, done = _last_question(session, first)
+        answers = responses_to(session, last)
+        if not _is_done(done) or not (answers or has_state(last)):
+            continue  # it fails anyway: there is nothing to compare with
+        if has_state(last):
+            seen = list(_states(session, last, answers, asking))
+            yield from seen
+            if not any(each.values["accepted"] for each in seen):  # else it is known that nobody looks
+                yield from _forged(session, last, answers, done)
+        if answers:
+            yield from _responses(session, last, answers)
+            yield from _headers(session, last, answers)
+
+
+def _last_question(session: Session, first: Call) -> tuple[Call, Call]:
+    """Answer all that a tool asks; the last request that asked, and what came of its answers."""
+    call = first
+    for _ in range(MAX_ROUNDS):
+        reply = session.request("tools/call", retried(call, responses_to(session, call)))
+        if not (asks(reply) and can_be_retried(reply)):
+            break
+        call = reply
+    return call, reply
 
 
 def _headers(session: Session, first: Call, answers: Json) -> Iterator[Observation]:
@@ -190,6 +208,32 @@ def _states(session: Session, first: Call, answers: Json, asking: list[Call]) ->
             facts: dict[str, Json] = {"about": "state of another", "tool": tool, "of": other.params["name"]}
             yield Observation({**facts, "accepted": _is_done(call)}, call, (*other.proof, *call.proof))
             return
+
+
+def _forged(session: Session, last: Call, answers: Json, done: Call) -> Iterator[Observation]:
+    """What comes of states that say something else in one place, where they can be read at all.
+
+    Only what changes what the tool returns counts, of a tool that returns the same for the same state.
+    """
+    forged = forgeries(last.result["requestState"])
+    if not forged or _told(session.request("tools/call", retried(last, answers))) != _told(done):
+        return
+    taken: Call | None = None
+    for state in forged:
+        call = _retry(session, last, answers, state=state)
+        if taken is None and _is_done(call) and _told(call) != _told(done):
+            taken = call
+        tried = call
+    again = session.request("tools/call", retried(last, answers))
+    if _told(again) == _told(done):
+        facts = {"about": "forged state", "tool": last.params["name"], "accepted": taken is not None}
+        call = taken or tried
+        yield Observation(facts, call, (*last.proof, *call.proof))
+
+
+def _told(call: Call) -> Json:
+    """What a tool returned, without what is said of the server."""
+    return {name: value for name, value in members(call.result).items() if name != "_meta"}
 
 
 def _changed_at(state: str, place: int) -> str:

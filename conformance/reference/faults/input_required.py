@@ -109,6 +109,11 @@ def _signed_without_request(server: correct.Server) -> None:
     state._signature = signature
 
 
+def _signed_without_answers(server: correct.Server) -> None:
+    signed = state._signature
+    state._signature = lambda call, expiry, answered: signed(call, expiry, "")
+
+
 def _signature_unread(server: correct.Server) -> None:
     """Hand out a state that begins with its signature, and read only what comes after that."""
     token, answers = state.token, state.answers
@@ -272,6 +277,13 @@ FAULTS = (
         "input-required/request-state-integrity input-required/request-state-bound-to-request",
         "requestState begins with a signature that is not looked at",
         _signature_unread,
+        since=NEW,
+    ),
+    Fault(
+        "request-state-signed-in-part",
+        "input-required/request-state-integrity",
+        "the signature of a requestState leaves out the answers that it carries",
+        _signed_without_answers,
         since=NEW,
     ),
     Fault(
