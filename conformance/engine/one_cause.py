@@ -14,6 +14,10 @@ from conformance.session.patience import NEXT_UNANSWERED
 
 CANCELLED = "cancellation/late-cancellation-harmless"
 REFUSED = "jsonrpc/unknown-method-refused"
+FIRST = "versioning/first-request-served"
+AFTER_INITIALIZE = "versioning/initialize"
+UNTIL_INITIALIZE = "is refused until initialize has come"
+"""What is said of a method that is served once a handshake has taken place."""
 ANSWERED_WRONG = (UNANSWERED, ECHOED)
 """Rules that a request breaks that is cancelled and not answered, or twice: a campaign may know its id no more."""
 SHIFTED = 3
@@ -51,6 +55,9 @@ def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
         yield ECHOED, _comes_of_ids
     if any(each.message == NO_OBJECT for each in found):
         yield ONE_OBJECT, _comes_of_bodies
+    closed = {each.message.split()[0] for each in found if each.message.endswith(UNTIL_INITIALIZE)}
+    if closed:
+        yield FIRST, lambda finding: finding.requirement != FIRST and _is_of(finding, closed)
     in_results = [each for each in found if each.requirement == REFUSED and _told(each)]
     if in_results:
         yield REFUSED, _comes_of(max(in_results, key=lambda each: each.occurrences))
@@ -61,6 +68,13 @@ def _comes_of_cancelling(finding: Finding) -> bool:
     sent = [members(each.message) for each in finding.frames if each.origin == "us" and each.readable]
     cancelled = any(each.get("method") == "notifications/cancelled" for each in sent)
     return cancelled and finding.requirement in ANSWERED_WRONG
+
+
+def _is_of(finding: Finding, methods: set[str]) -> bool:
+    """Whether it shows only that one of the methods is refused, or what it gives in the other era."""
+    asked = {each.get("method") for each in _requests(finding)}
+    refused = all("error" in each for _, each in _responses(finding))
+    return bool(asked) and asked <= methods and (refused or finding.case == AFTER_INITIALIZE)
 
 
 def _comes_of_bodies(finding: Finding) -> bool:

@@ -45,7 +45,9 @@ class Subscription:
         if frame.exchange is not None:
             return frame.exchange == self.call.sent.exchange
         meta = members(members(frame.message.get("params")).get("_meta"))
-        return SUBSCRIPTION in meta and id_key(meta[SUBSCRIPTION]) == id_key(self.call.id)
+        if SUBSCRIPTION not in meta:  # that it names none is the invariants' to judge
+            return bool(self.wanted.get(MEMBER[frame.message["method"]]))
+        return id_key(meta[SUBSCRIPTION]) == id_key(self.call.id)
 
     @property
     def granted_uris(self) -> list[str]:
@@ -157,7 +159,8 @@ def _filters(bench: Bench) -> list[dict[str, Json]]:
 
 def _hears(subscriptions: list[Subscription], kind: str) -> Subscription | None:
     """Who hears of changes of the list."""
-    return next((each for each in subscriptions if each.granted.get(f"{kind}ListChanged") is True), None)
+    member = f"{kind}ListChanged"
+    return next((each for each in subscriptions if each.granted.get(member) is True and each.wanted.get(member)), None)
 
 
 def _is_told(subscription: Subscription, method: str, uri: str = "") -> bool:

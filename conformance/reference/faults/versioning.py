@@ -110,15 +110,15 @@ def _remembered() -> Apply:
     return setting("check_meta", check)
 
 
-def _discover_first(*methods: str) -> Apply:
-    """Refuse these methods, or all, until server/discover has come."""
+def _discover_first(*methods: str, first: str = "server/discover") -> Apply:
+    """Refuse these methods, or all, until server/discover, or what is `first`, has come."""
     discovered: list[bool] = []
 
     def serve(call: Call, proceed: Proceed) -> Message | None:
-        if call.method == "server/discover":
+        if call.method == first:
             discovered.append(True)
         elif call.revision in STATELESS and not discovered and (not methods or call.method in methods):
-            raise RpcError(INVALID_REQUEST, "Invalid request: server/discover comes first")
+            raise RpcError(INVALID_REQUEST, f"Invalid request: {first} comes first")
         return proceed(call)
 
     return around(serve)
@@ -321,6 +321,22 @@ FAULTS = (
         "versioning/first-request-served",
         "prompts/get is served only after server/discover",
         _discover_first("prompts/get"),
+        since="2026-07-28",
+        transports="stdio",
+    ),
+    Fault(
+        "initialize-comes-before-tools",
+        "versioning/first-request-served",
+        "tools are listed and called only after initialize",
+        _discover_first("tools/list", "tools/call", first="initialize"),
+        since="2026-07-28",
+        transports="stdio",
+    ),
+    Fault(
+        "initialize-comes-before-prompts",
+        "versioning/first-request-served",
+        "prompts are listed only after initialize",
+        _discover_first("prompts/list", first="initialize"),
         since="2026-07-28",
         transports="stdio",
     ),
