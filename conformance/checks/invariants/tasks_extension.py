@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from conformance.budget import brief
 from conformance.checks.invariants.base import Watcher
-from conformance.checks.invariants.tasks import ENOUGH, GUESS, KNOWN, guessable
+from conformance.checks.invariants.tasks import ENOUGH, FINAL, GUESS, KNOWN, guessable
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Json, Severity, members
 from conformance.session.client_tasks import TERMINAL
@@ -46,7 +46,10 @@ def is_task(result: Json) -> bool:
 
 @dataclass(slots=True)
 class Life:
-    """What is known of a task: its creation, what it asked under which key, which of that we have answered."""
+    """What is known of a task: its creation, what it asked under which key, which of that we have answered.
+
+    `ended` is the terminal status in which tasks/get has shown it first, and that sight.
+    """
 
     created: Frame
     asked: dict[str, tuple[Json, Frame]] = field(default_factory=dict)
@@ -54,6 +57,7 @@ class Life:
     gone: set[str] = field(default_factory=set)
     talkative: bool = False
     over: bool = False
+    ended: tuple[str, Frame] | None = None
     late: bool = False
 
 
@@ -72,6 +76,7 @@ class TasksExtension(Watcher):
         KEYS,
         QUIET,
         GUESS,
+        FINAL,
         *EMPTY.values(),
     )
 
@@ -188,6 +193,7 @@ class TasksExtension(Watcher):
                 self.ledger.held(EMPTY[call.method])
         else:
             self._seen(result, proof)
+            self._stays(result, proof)
 
     def _seen(self, task: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         """A task as tasks/get or a notification shows it."""
@@ -201,6 +207,23 @@ class TasksExtension(Watcher):
             self._result(task["result"], proof)
         elif status == "failed":
             self._failure(task, proof)
+
+    def _stays(self, task: dict[str, Json], proof: tuple[Frame, ...]) -> None:
+        """A task as tasks/get shows it, beside how that has shown it at its end."""
+        status = task.get("status")
+        life = self._lives.get(str(task.get("taskId")))
+        if life is None or status not in KNOWN:
+            return
+        if life.ended is None:
+            if status in TERMINAL:
+                life.ended = str(status), brief(proof[-1])
+            return
+        before, sight = life.ended
+        if status == before:
+            self.ledger.held(FINAL)
+            return
+        what = "a task has another status after its end"
+        self.breach(FINAL, what, f"{before} for ever", status, (life.created, sight, *proof), None)
 
     def _result(self, result: dict[str, Json], proof: tuple[Frame, ...]) -> None:
         if result.get("isError") is True:

@@ -15,7 +15,9 @@ from conformance.session.session import Call
 from conformance.survey.survey import Unavailable
 
 FEW = 3
-"""Tasks, and tools that ask for input, that are looked at."""
+"""Tasks, and tools that ask for input, that are looked at; of tasks one more that asks, if none of these does."""
+LOOKS = 2
+"""Further looks at a task at work, which may be about to ask."""
 
 
 def tasks(bench: Bench) -> Iterator[Observation]:
@@ -32,6 +34,8 @@ def tasks(bench: Bench) -> Iterator[Observation]:
         visit = visitor.ask("tasks/get", {"taskId": identifier}, token)
         proof = (*created.proof, *visit.proof)
         yield Observation({"how": "asked for", "told": visit.served, "status": visit.status}, None, proof, visit.told)
+        if isinstance(bench.session.era, Stateless):
+            yield from _meddled(bench, visitor, token, known)
         if bench.survey.declares("tasks.list"):
             visit = visitor.ask("tasks/list", None, token)
             listed = elements(members(members(visit.response).get("result")).get("tasks"))
@@ -41,6 +45,39 @@ def tasks(bench: Bench) -> Iterator[Observation]:
     visitor.leave(token)
     if not found:
         raise Unavailable("no tool that was called became a task that its own user could ask for")
+
+
+def _meddled(bench: Bench, visitor: Visitor, token: str, known: Call) -> Iterator[Observation]:
+    """What comes of a task, at work or waiting for input, that another user answers and cancels.
+
+    An acknowledgment alone says nothing: what counts is what its own user sees of it afterwards.
+    """
+    seen, identifier = members(known.result), known.params["taskId"]
+    answers = {
+        key: bench.session.answers.plausible(str(members(asked).get("method")), members(asked).get("params"))
+        for key, asked in members(seen.get("inputRequests")).items()
+    }
+    tries: list[tuple[str, str, dict[str, Json]]] = [("cancelled", "tasks/cancel", {})]
+    if answers:
+        tries.insert(0, ("answered", "tasks/update", {"inputResponses": answers}))
+    for how, method, more in tries:
+        before = members(bench.session.request("tasks/get", {"taskId": identifier}).result)
+        if before.get("status") not in ("working", "input_required"):
+            return
+        visit = visitor.ask(method, {"taskId": identifier, **more}, token)
+        after = bench.session.request("tasks/get", {"taskId": identifier})
+        told = _moved(how, before, members(after.result))
+        proof = (*visit.proof, *after.proof)
+        yield Observation({"how": how, "told": told, "status": visit.status}, None, proof, visit.told)
+        if told:
+            return
+
+
+def _moved(how: str, before: dict[str, Json], after: dict[str, Json]) -> bool:
+    """Whether a task goes another way since it was meddled with."""
+    if how == "cancelled":
+        return after.get("status") == "cancelled"
+    return "inputRequests" in before and bool(after) and after.get("inputRequests") != before["inputRequests"]
 
 
 def states(bench: Bench) -> Iterator[Observation]:
@@ -81,9 +118,15 @@ def _stranger(bench: Bench) -> tuple[Visitor, str]:
 def _created(bench: Bench) -> Iterator[tuple[str, Call, Call]]:
     """Tasks: the id, the call that made it, and what its own user is told of it."""
     if isinstance(bench.session.era, Stateless):
+        asking = False
         for number, task in enumerate(task_extension.tasks(bench)):
-            if number < FEW:
-                yield task.identifier, task.created, task_extension.look(bench, task)
+            known = task_extension.look(bench, task) if number < FEW or not asking else None
+            for _ in range(LOOKS if number and not asking else 0):  # the first is to be met at work
+                if task.status == "working":
+                    known = task_extension.look(bench, task)
+            asking |= task.status == "input_required"
+            if known is not None and (number < FEW or task.status == "input_required"):
+                yield task.identifier, task.created, known
         return
     for number, (tool, params) in enumerate(tasks_of_old.task_calls(bench)):
         run = tasks_of_old.begin(bench, tool, params) if number < FEW else None

@@ -22,6 +22,8 @@ FEW = 8
 """Tasks that are followed."""
 FEWER = 4
 """Tasks that are subscribed to."""
+MOST_LOOKS = 20
+"""Looks at a task that has asked when it was called before, until it asks again."""
 LONGEST_REST = 1.0
 NONE = "no tool that was called became a task; allow one with --call-tool"
 NO_SUCH_KEY = "mcp-conform-no-such-key"
@@ -128,8 +130,11 @@ def follow(bench: Bench) -> Iterator[Observation]:
         if not bench.session.alive:
             return
         if task.over:  # what is seen of it once more is the invariants' to judge
-            bench.session.request("tasks/get", {"taskId": task.identifier})
+            for method in ("tasks/get", "tasks/cancel", "tasks/get"):
+                bench.session.request(method, {"taskId": task.identifier})
         yield from _beside_plain(bench, task)
+        if task.answered:
+            yield from _cancelled_while_asking(bench, task)
         if number + 1 == FEW or time.monotonic() > deadline:
             return
 
@@ -156,6 +161,21 @@ def _questions(bench: Bench, task: Followed) -> Iterator[Observation]:
     after = look(bench, task)
     frames = (*task.gets[-2].proof, *update.proof)
     yield Observation({"about": "update", "over": task.over or after.error is not None}, update, frames)
+
+
+def _cancelled_while_asking(bench: Bench, before: Followed) -> Iterator[Observation]:
+    """The same call once more: its task is cancelled while it asks."""
+    call = call_quickly(bench.session, before.params)
+    if not is_task(call.result):
+        return
+    task = Followed(call)
+    for _ in range(MOST_LOOKS):
+        if not isinstance(look(bench, task).result, dict) or task.status != "working":
+            break
+    if task.status == "input_required":
+        cancel = bench.session.request("tasks/cancel", {"taskId": task.identifier})
+        look(bench, task)
+        yield Observation({"about": "cancel", "status": task.status}, cancel, (*task.gets[-2].proof, *cancel.proof))
 
 
 def _beside_plain(bench: Bench, task: Followed) -> Iterator[Observation]:

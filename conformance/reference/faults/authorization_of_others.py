@@ -33,12 +33,44 @@ def _tasks_of_all(*methods: str) -> Apply:
     return several(PROTECTED, around(serve))
 
 
+def _own_only(*methods: str) -> Apply:
+    """Look whose task it is in these methods only."""
+
+    def serve(call: Call, proceed: Proceed) -> Message | None:
+        work = call.server.works.get(str(call.params.get("taskId"))) if isinstance(call.params, dict) else None
+        if work is None or not call.method.startswith("tasks/") or call.method in methods:
+            return proceed(call)
+        owner, work.owner = work.owner, call.peer.user
+        try:
+            return proceed(call)
+        finally:
+            work.owner = owner
+
+    return several(PROTECTED, around(serve))
+
+
 FAULTS = (
     Fault(
         "task-of-another-user",
         BOUND,
         "a user is told of the task of another one",
         several(PROTECTED, setting("same_user", lambda owner, user: True)),
+        since=NEW,
+        transports="http",
+    ),
+    Fault(
+        "task-of-another-user-cancelled",
+        BOUND,
+        "a user cancels the task of another one",
+        _own_only("tasks/get", "tasks/update"),
+        since=NEW,
+        transports="http",
+    ),
+    Fault(
+        "task-of-another-user-answered",
+        BOUND,
+        "a user answers what the task of another one asks",
+        _own_only("tasks/get", "tasks/cancel"),
         since=NEW,
         transports="http",
     ),

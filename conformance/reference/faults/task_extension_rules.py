@@ -26,11 +26,30 @@ def _with_task(result: Message, call: Call) -> Message:
     return {**result, **(work.described() if work else {})}
 
 
+def _still_lived(call: Call) -> bool:
+    """Whether the task was at work until this request has cancelled it."""
+    work = work_of(call)
+    return work is None or work.status == "cancelled"
+
+
+def _asks(call: Call) -> bool:
+    work = work_of(call)
+    return work is not None and work.status == "input_required"
+
+
 def _no_stray_answers(call: Call, proceed: Proceed) -> Message | None:
     work = work_of(call)
     if work is not None and set(call.params.get("inputResponses", {})) - set(work.asked):
         raise RpcError(INVALID_PARAMS, "Invalid params: nobody asked for that")
     return proceed(call)
+
+
+def _cancelled_at_any_time(call: Call, proceed: Proceed) -> Message | None:
+    """Cancel a task that is over as well."""
+    result, work = proceed(call), work_of(call)
+    if isinstance(work, task_extension.Work) and work.status == "completed":
+        work.status, work.payload = "cancelled", {}
+    return result
 
 
 def _unknown(method: str) -> Apply:
@@ -166,6 +185,24 @@ FAULTS = (
         "cancel-acknowledged-empty",
         "a task at work cannot be cancelled",
         refused("tasks/cancel", INTERNAL_ERROR, lambda call: lives(call) and task_extension.declared(call)),
+    ),
+    fault(
+        "ended-task-cancelled",
+        "terminal-is-final",
+        "a task that is completed becomes cancelled by tasks/cancel",
+        instead("tasks/cancel", _cancelled_at_any_time),
+    ),
+    fault(
+        "ended-task-cancelled-with-task",
+        "cancel-acknowledged-empty",
+        "tasks/cancel of a task that is over is answered by the task",
+        changed("tasks/cancel", lambda result, call: None if _still_lived(call) else _with_task(result, call)),
+    ),
+    fault(
+        "asking-task-not-cancelled",
+        "cancel-acknowledged-empty",
+        "a task that waits for input cannot be cancelled",
+        refused("tasks/cancel", INVALID_PARAMS, lambda call: _asks(call) and task_extension.declared(call)),
     ),
     fault(
         "unknown-task-updated",
