@@ -35,6 +35,16 @@ def test_a_server_that_is_unusual_and_right_has_no_finding(mode: str, tmp_path: 
     assert (said.status, said.severities) == (0, {}), said.printed
 
 
+@pytest.mark.parametrize("revision", ["2025-03-26", "2025-06-18"])
+def test_event_ids_that_begin_anew_in_each_session_are_no_finding(revision: str, tmp_path: Path) -> None:
+    server = f"{sys.executable} {SERVER.with_name('all_streams.py')} --transport http --port {{port}}"
+    cases = ("transport-http/session-ids", "transport-http/sessions", "transport-http/resumption")
+    only = [word for case in cases for word in ("--only", case)]
+    said = against(tmp_path, server, "--url", "http://127.0.0.1:{port}/mcp", "--revision", revision, *only)
+    assert (said.status, said.grave) == (0, {}), said.printed
+    assert said.verdict("transport-http/event-ids-unique") == "passed"
+
+
 def test_what_the_unusual_servers_do_is_looked_at(tmp_path: Path) -> None:
     ask = against(tmp_path, f"{sys.executable} {SERVER} leaves-out-what-does-not-fit", "--only", "asking/elicitation")
     assert ask.verdict("elicitation/content-validated") == "passed"

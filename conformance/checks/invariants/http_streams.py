@@ -15,7 +15,7 @@ from conformance.session.exchanges import is_stream
 from conformance.session.messages import Call, id_key, is_id
 from conformance.session.session import Session
 from conformance.target.urls import is_loopback
-from conformance.transports import OURS
+from conformance.transports import OURS, SESSION
 
 DELIVERS = "transport-http/sse-delivers-response"
 NOT_CLOSED = "transport-http/sse-not-closed-before-response"
@@ -35,11 +35,15 @@ PROXIES = ("via", "x-cache", "cf-ray", "x-served-by")
 
 @dataclass(slots=True)
 class _Stream:
-    """A stream of events: what we `asked`, the requests that are `open`, by `id_key`, and what came on it so far."""
+    """A stream of events: what we `asked`, the requests that are `open`, by `id_key`, and what came on it so far.
+
+    `owner` is the id of the server's session that it belongs to, if there is one.
+    """
 
     asked: Frame
     open: set[str]
     head: Frame | None = None
+    owner: str = ""
     begun: bool = False
     answered: bool = False
     identified: bool = False
@@ -67,7 +71,7 @@ class HttpStreams(Watcher):
         super().__init__(session, ledger)
         self._streams: dict[int, _Stream] = {}
         self._closed_early: list[_Stream] = []
-        self._ids: dict[str, tuple[Frame, bytes]] = {}
+        self._ids: dict[tuple[str, str], tuple[Frame, bytes]] = {}
         self._said: dict[str, Frame] = {}
         self._tokens: dict[str, int] = {}
         self._cancelled: set[str] = set()
@@ -99,6 +103,7 @@ class HttpStreams(Watcher):
             return
         if frame.channel == "head":
             stream.head = frame
+            stream.owner = self._owner(stream.asked, frame)
             if is_stream(frame) and (frame.status or 0) < 300:
                 self._buffering(stream, frame)
         elif frame.channel in ("sse", "event"):
@@ -167,15 +172,20 @@ class HttpStreams(Watcher):
 
     def _unique(self, stream: _Stream, frame: Frame, identifier: str) -> None:
         digest = hashlib.sha256(frame.data).digest()
-        known = self._ids.get(identifier)
+        known = self._ids.get((stream.owner, identifier))
         if known is None:
             if len(self._ids) < MOST:
-                self._ids[identifier] = (frame, digest)
+                self._ids[stream.owner, identifier] = (frame, digest)
             if len(self._ids) > 1:
                 self.ledger.held(UNIQUE)
         elif known[1] != digest or not self._replayed(known[0], frame):
             what = "two events of a session have the same id"
             self._broke(UNIQUE, what, "an id for each event", f"id {identifier[:100]!r} again", (known[0], frame))
+
+    def _owner(self, asked: Frame, head: Frame) -> str:
+        # Each initialize that a case repeats is answered in a session of its own.
+        given = head.headers.get(SESSION.lower()) or asked.headers.get(SESSION)
+        return given or self.session.http_headers.get(SESSION, "")
 
     def _replayed(self, *frames: Frame) -> bool:
         """Whether one of them came again on purpose, on the rest of a stream that was broken off."""
