@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import avoided_tool, call_each
 from conformance.model import Frame, Json
 from conformance.session.exchanges import STREAM, exchange, head_of, is_stream, media_type, over
-from conformance.session.messages import Call, NotSpoken
+from conformance.session.messages import Call, NotSpoken, Unavailable
 from conformance.session.session import Session
+from conformance.survey.picks import PICKS
 from conformance.transports import SESSION
 
 VERSION = "MCP-Protocol-Version"
@@ -90,9 +92,9 @@ def told(head: Frame | None) -> str:
 
 
 def sessions(bench: Bench) -> Iterator[Observation]:
-    """A request without the session id, and one with the id of a session that we have ended.
+    """A request without the session id, and one with the id of a session that we have ended; then other messages.
 
-    It takes away a header that each message has, and ends a session of its own by DELETE.
+    It takes away a header that each message has, and ends a session of its own by DELETE, at last twice.
     """
     session = bench.session
     if SESSION not in session.http_headers:
@@ -102,7 +104,7 @@ def sessions(bench: Bench) -> Iterator[Observation]:
     session.http_headers[SESSION] = own
     yield _asked(session, call, {"about": "missing id"})
     if call.head is not None and call.head.status == 400:
-        yield from _got(session, {SESSION: ""}, "missing id")
+        yield from _otherwise(bench, {SESSION: None}, "missing id")
     other = bench.connect(shared=True)
     identifier = other.http_headers.get(SESSION)
     if identifier is None:
@@ -115,11 +117,15 @@ def sessions(bench: Bench) -> Iterator[Observation]:
     call = session.send("ping", illegal=True, headers={SESSION: identifier})
     yield _asked(session, call, facts)
     if head is not None and head.status in (200, 204) and call.head is not None and call.head.status == 404:
-        yield from _otherwise(session, {SESSION: identifier}, ENDED)
+        yield from _otherwise(bench, {SESSION: identifier}, ENDED)
+        again = exchange(other, "delete", {**other.era.headers(other, None), SESSION: identifier}, "other")
+        head = head_of(other, again, other.limits.answer)
+        if head is not None:
+            yield _seen(again, head, ENDED, "DELETE")
 
 
 def versions(bench: Bench) -> Iterator[Observation]:
-    """A notification and a GET with a version that is none, if a request with it is refused.
+    """A notification, a GET, other requests and a DELETE with a version that is none, if a ping with it is refused.
 
     It speaks HTTP other than POST, and looks at the head alone.
     """
@@ -128,22 +134,44 @@ def versions(bench: Bench) -> Iterator[Observation]:
     session.wait(call)
     session.give_up(call)
     if call.head is not None and call.head.status == 400:
-        yield from _otherwise(session, {VERSION: NO_VERSION}, "version")
+        yield from _otherwise(replace(bench, session=session), {VERSION: NO_VERSION}, "version")
+        if SESSION not in session.http_headers:
+            return
+        sent = exchange(session, "delete", {**session.http_headers, VERSION: NO_VERSION})
+        head = head_of(session, sent, session.limits.answer)
+        if head is not None and (head.status or 0) < 300:
+            session.http_headers.pop(SESSION)
+        if head is not None and head.status not in (405, 501):
+            yield _seen(sent, head, "version", "DELETE")
 
 
-def _otherwise(session: Session, headers: Mapping[str, str], about: str) -> Iterator[Observation]:
-    """What is to be refused in a request, in a notification and in a GET."""
+def _otherwise(bench: Bench, headers: Mapping[str, str | None], about: str) -> Iterator[Observation]:
+    """What is to be refused in a request, in a notification, in a GET, and in a request of each other method.
+
+    Some servers look at a header in some of their routes alone.
+    """
+    session = bench.session
     unknown = {"requestId": "mcp-conform-unknown", "reason": "nothing is under way"}
     sent = session.notify("notifications/cancelled", unknown, illegal=True, headers=headers)
     head = head_of(session, sent, session.limits.answer)
-    facts: dict[str, Json] = {"about": f"{about}, otherwise", "way": "notification"}
     if head is not None:
-        taken = 200 <= (head.status or 0) < 300
-        yield Observation({**facts, "status": head.status, "taken": taken}, None, (sent, head), told(head))
+        yield _seen(sent, head, about, "notification")
     yield from _got(session, headers, about)
+    with suppress(Unavailable):
+        methods = {asked["method"]: asked["params"] for asked in reversed(PICKS["any-request"](bench.survey))}
+        for method, params in methods.items():
+            call = session.send(method, params, illegal=True, headers=headers)
+            yield _asked(session, call, {"about": f"{about}, otherwise", "way": "method", "method": method})
 
 
-def _got(session: Session, headers: Mapping[str, str], about: str) -> Iterator[Observation]:
+def _seen(sent: Frame, head: Frame, about: str, way: str) -> Observation:
+    """What came of something else than a request."""
+    taken = 200 <= (head.status or 0) < 300
+    facts: dict[str, Json] = {"about": f"{about}, otherwise", "way": way, "status": head.status, "taken": taken}
+    return Observation(facts, None, (sent, head), told(head))
+
+
+def _got(session: Session, headers: Mapping[str, str | None], about: str) -> Iterator[Observation]:
     """A GET with other headers, those without a value left out.
 
     If the GET of an ended session is refused otherwise than it should be: whether one that is right opens a stream.
@@ -159,7 +187,7 @@ def _got(session: Session, headers: Mapping[str, str], about: str) -> Iterator[O
     yield Observation(facts, None, (sent, head), told(head))
 
 
-def _get(session: Session, headers: Mapping[str, str]) -> tuple[Frame, Frame | None]:
+def _get(session: Session, headers: Mapping[str, str | None]) -> tuple[Frame, Frame | None]:
     """A GET that is broken off once its head is there, and that head."""
     whole = {**session.http_headers, **headers, "Accept": STREAM}
     sent = exchange(session, "get", {name: value for name, value in whole.items() if value}, "other")

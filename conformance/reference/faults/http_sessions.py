@@ -101,6 +101,69 @@ def _unless(verb: str) -> Callable[[Any, Any], None]:
     return check
 
 
+def _forgiving(method: bytes, **overrides: Callable[..., Any]) -> Apply:
+    """Let these overrides know, by `handler.forgives`, whether the request is one of that method."""
+
+    def post(handler: Any, proceed: Any, body: bytes) -> None:
+        handler.forgives = method in body
+        proceed(body)
+        handler.forgives = False
+
+    return handling(_post=post, **overrides)
+
+
+def _served_when_ended(method: bytes) -> Apply:
+    """Serve requests of that method in sessions that were ended."""
+    ended: dict[str, Any] = {}
+
+    def delete(handler: Any, proceed: Any, body: bytes) -> None:
+        ended.update(handler.endpoint.sessions)
+        proceed(body)
+
+    def session(handler: Any, proceed: Any) -> Any:
+        name = handler.headers.get("Mcp-Session-Id")
+        forgiven = getattr(handler, "forgives", False) and name not in handler.endpoint.sessions
+        return ended[name] if forgiven and name in ended else proceed()
+
+    return _forgiving(method, _delete=delete, session=session)
+
+
+def _any_session(handler: Any, proceed: Any) -> Any:
+    sessions = list(handler.endpoint.sessions.values())
+    forgiven = getattr(handler, "forgives", False) and "Mcp-Session-Id" not in handler.headers
+    return sessions[-1] if forgiven and sessions else proceed()
+
+
+def _any_version(handler: Any, proceed: Any) -> None:
+    if not getattr(handler, "forgives", False):
+        proceed()
+
+
+def _refused_otherwise(method: bytes, was: int, now: int) -> Callable[[Any, Any, bytes], None]:
+    """Refuse what is of that method with the status `now` instead of `was`."""
+
+    def post(handler: Any, proceed: Any, body: bytes) -> None:
+        from conformance.reference.http import Refusal
+
+        try:
+            proceed(body)
+        except Refusal as refusal:
+            raise Refusal(now, str(refusal)) if refusal.status == was and method in body else refusal from None
+
+    return post
+
+
+def _ended_again(handler: Any, proceed: Any, body: bytes) -> None:
+    from conformance.reference.http import Refusal
+
+    try:
+        proceed(body)
+    except Refusal as refusal:
+        if refusal.status != 404:
+            raise
+        handler.answer(200, b"", {})
+
+
 def _session_names(name: Callable[[int], str]) -> Apply:
     """Session ids as `name` makes them of the number of the session."""
 
@@ -192,6 +255,76 @@ _ROWS: tuple[Row, ...] = (
         "http-headers/invalid-version-header-400",
         "the version header of a notification is not looked at",
         handling(_post=_notifications_past(400)),
+        {"since": "2025-06-18", "until": "2025-11-25"},
+    ),
+    (
+        "dead-session-list-served",
+        "transport-http/terminated-session-404",
+        "tools are listed in a session that was ended",
+        _served_when_ended(b'"tools/list"'),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "dead-session-call-served",
+        "transport-http/terminated-session-404",
+        "a tool is called in a session that was ended",
+        _served_when_ended(b'"tools/call"'),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "dead-session-list-400",
+        "transport-http/terminated-session-404",
+        "a list of prompts with the id of a terminated session gives 400",
+        handling(_post=_refused_otherwise(b'"prompts/list"', 404, 400)),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "dead-session-notification-500",
+        "transport-http/terminated-session-404",
+        "a notification with the id of a terminated session gives 500",
+        handling(_post=_refused_otherwise(b'"notifications/', 404, 500)),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "dead-session-deleted-again",
+        "transport-http/terminated-session-404",
+        "a session can be ended as often as one likes",
+        handling(_delete=_ended_again),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "missing-session-list-served",
+        "transport-http/missing-session-id-400",
+        "tools are listed without a session id",
+        _forgiving(b'"tools/list"', session=_any_session),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "missing-session-call-403",
+        "transport-http/missing-session-id-400",
+        "a tool that is called without session id gives 403",
+        handling(_post=_refused_otherwise(b'"tools/call"', 400, 403)),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "missing-session-notification-accepted",
+        "transport-http/missing-session-id-400",
+        "a notification without session id is accepted",
+        _forgiving(b'"notifications/', session=_any_session),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "bad-version-header-of-calls",
+        "http-headers/invalid-version-header-400",
+        "the version header of tools/call is not looked at",
+        _forgiving(b'"tools/call"', check_version=_any_version),
+        {"since": "2025-06-18", "until": "2025-11-25"},
+    ),
+    (
+        "bad-version-header-deletes",
+        "http-headers/invalid-version-header-400",
+        "the version header of a DELETE is not looked at",
+        handling(check_version=_unless("DELETE")),
         {"since": "2025-06-18", "until": "2025-11-25"},
     ),
     (
