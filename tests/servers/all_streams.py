@@ -15,5 +15,5 @@ def _streamed(exchange: Exchange, message: Any, data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    Exchange._answer_json = _streamed  # type: ignore[method-assign]
+    Exchange._answer_json = _streamed  # type: ignore[assignment,method-assign]
     main(sys.argv[1:])

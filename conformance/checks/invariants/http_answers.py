@@ -101,7 +101,7 @@ class HttpAnswers(Watcher):
             if self.session.revision.era == "stateless" and frame.readable and is_message(frame.message):
                 self._asked[frame.exchange] = frame
             kind = kind_of(frame.message) if frame.readable else ""
-            if kind and not (frame.illegal and kind != "notification"):
+            if kind and not (frame.illegal and kind not in ("notification", "response")):
                 self._posts[frame.exchange] = _Post(frame, kind)
 
     def heard(self, frame: Frame, call: Call | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from conformance.checks.invariants.subscriptions import UPDATED
 from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.another_client import subscribers
 from conformance.checks.probes.askers import hear_unasked
 from conformance.checks.probes.calls import call_each, late
 from conformance.checks.probes.lists import changes, forget_restless, heard_to_the_end, hears_announcements, look
@@ -40,19 +41,21 @@ def effects(bench: Bench) -> Iterator[Observation]:
         session.request("resources/unsubscribe", {"uri": uri})
     if listening and heard_to_the_end(session):
         yield from changes(bench, before, after, start, proof)
-    _once_more(bench, uris, start)
+    yield from _once_more(bench, uris, start)
     asks = "asks only once" if any(map(_is_request, session.trace)) else "asks the client for nothing"
     yield Observation({"asks": asks})
 
 
-def _once_more(bench: Bench, uris: list[str], start: int) -> None:
+def _once_more(bench: Bench, uris: list[str], start: int) -> Iterator[Observation]:
     """Let a resource change again, now that it was left: an update of it is the invariants' to judge."""
     session = bench.session
     told = (frame for frame in session.since(start) if _is_update(frame, uris))
     first = next(told, None)
     trigger = cause(session, first, start) if first is not None else None
-    if trigger is not None and session.alive:
-        call_again(session, trigger)
+    if first is not None and trigger is not None and session.alive:
+        here = call_again(session, trigger)
+        if session.alive and not any(_is_update(frame, uris) for frame in session.since(here)):
+            yield from subscribers(bench, first.message["params"]["uri"], trigger)
 
 
 def _is_update(frame: Frame, uris: list[str]) -> bool:

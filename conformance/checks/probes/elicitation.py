@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.another_client import another_client
 from conformance.checks.probes.askers import AskedClient, Asker, find_askers, fixed, is_question, survived
+from conformance.checks.probes.lists import hears_announcements
 from conformance.checks.probes.outcome import complete, succeeded
 from conformance.codes import INVALID_PARAMS
 from conformance.model import Frame, Json, elements, members
@@ -45,8 +47,22 @@ def undeclared(bench: Bench) -> Iterator[Observation]:
         if client.lost() == "" and all(call.answers for call in calls):
             answered |= {method for method, _ in asker.asked}
         yield Observation({"tool": asker.tool.get("name")}, calls[-1])
+    _beside_a_better_one(bench, askers)
     for method in CAPABILITY:
         yield Observation({"method": method, "answered-without": method in answered})
+
+
+def _beside_a_better_one(bench: Bench, askers: list[Asker]) -> None:
+    """The same tools, by such a client after another one of the same server has declared everything."""
+    plain = another_client(bench, {})
+    if plain is None or another_client(bench, bench.session.client) is None:
+        return
+    hears_announcements(plain)
+    for asker in askers:
+        if plain.alive:
+            call = plain.send("tools/call", asker.params)
+            plain.wait(call)
+            plain.give_up(call)
 
 
 def partial_client(bench: Bench) -> Iterator[Observation]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.another_client import another_client
 from conformance.checks.probes.calls import callable_tools, without_meta
 from conformance.checks.probes.observed import SeenCall, seen
 from conformance.model import Frame, Json
@@ -37,17 +40,32 @@ def level_filter(bench: Bench) -> Iterator[Observation]:
         raise Unavailable(f"no tool that may be called logs below the level {THRESHOLD}")
     others = [level for level in LEVELS if level != THRESHOLD and set(_below(level)) & set(talker.levels)]
     for level in (THRESHOLD, *(others if talker.seconds < QUICK else ())):
-        seen_at = _at(bench, talker, level, handshake)
+        seen_at = _at(bench, talker, level)
         if seen_at is not None:
             yield seen_at
             if seen_at.values["below"]:
                 break
+    else:
+        yield from _beside_another(bench, talker)
     if handshake and bench.session.alive:
         _level(bench, LEVELS[-1])
 
 
-def _at(bench: Bench, talker: SeenCall, level: str, handshake: bool) -> Observation | None:
-    """What the tool logs at that level, None if the level is refused."""
+def _beside_another(bench: Bench, talker: SeenCall) -> Iterator[Observation]:
+    """What the tool logs at the threshold after another client of the same server has asked for everything."""
+    other = another_client(bench) if bench.session.alive else None
+    if other is not None:
+        others = partial(other.request, "logging/setLevel", {"level": LEVELS[-1]})
+        seen_at = _at(bench, talker, THRESHOLD, others)
+        if seen_at is not None:
+            yield replace(seen_at, values={**seen_at.values, "beside-another": True})
+
+
+def _at(
+    bench: Bench, talker: SeenCall, level: str, meanwhile: Callable[[], object] = lambda: None
+) -> Observation | None:
+    """What the tool logs at that level, None if the level is refused; `meanwhile` is done once it is set."""
+    handshake = bench.session.revision.era == "handshake"
     meta: Json = {} if handshake else {"_meta": {META + "logLevel": level}}
     proof: tuple[Frame, ...] = ()
     if handshake:
@@ -55,6 +73,7 @@ def _at(bench: Bench, talker: SeenCall, level: str, handshake: bool) -> Observat
         if not isinstance(asked.result, dict):
             return None
         proof = asked.proof
+    meanwhile()
     bench.session.hear_out()  # so that what was under way has come
     call = bench.session.request("tools/call", {**talker.params, **meta})
     bench.session.hear_out()

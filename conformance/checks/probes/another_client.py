@@ -1,0 +1,75 @@
+"""Another client of the same server, in a session of its own: what one client says is nothing to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.checks.invariants.subscriptions import UPDATED
+from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.lists import hears_announcements
+from conformance.model import Frame, Json, members
+from conformance.session.session import Session
+from conformance.transports import SESSION
+
+
+def another_client(bench: Bench, client: Json = None) -> Session | None:
+    """A session beside that of the bench, None if the server would have no way to tell both clients apart."""
+    session = bench.session
+    transport = session.transport
+    if session.revision.era != "handshake" or transport.process_per_session:
+        return None
+    if transport.has_headers and SESSION not in session.http_headers:
+        return None
+    other = bench.connect(client=client, shared=True)
+    return other if other.transport.url == transport.url else None
+
+
+def subscribers(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
+    """A resource that a tool changes: two clients subscribe to it by turns, and each is told only when it did.
+
+    The client of the bench has unsubscribed: what it is told then is the invariants' to judge. It finds out by the
+    same call of a tool, for the client of the bench alone, whether a silence counts.
+    """
+    session = bench.session
+    other = another_client(bench)
+    if other is None or not hears_announcements(other) or not _subscribed(other, uri):
+        return
+    told = _told(session, trigger, other, uri)
+    session.hear_out()  # whatever was sent at the same time has come as well
+    if not told and not _told_alone(session, trigger, uri):
+        return
+    yield _observed(uri, "another client that subscribes", told, other)
+    if told and _subscribed(session, uri):
+        other.request("resources/unsubscribe", {"uri": uri})
+        told = _told(session, trigger, session, uri)
+        if told or _told_alone(session, trigger, uri):
+            yield _observed(uri, "a client beside one that unsubscribes", told, session)
+    session.request("resources/unsubscribe", {"uri": uri})
+
+
+def _observed(uri: str, who: str, told: bool, hearer: Session) -> Observation:
+    asked = [frame for frame in hearer.trace if members(frame.message).get("method") == "resources/subscribe"]
+    return Observation({"uri": uri, "who": who, "told": told}, None, tuple(asked[-1:]), "silence")
+
+
+def _subscribed(client: Session, uri: str) -> bool:
+    return isinstance(client.request("resources/subscribe", {"uri": uri}).result, dict)
+
+
+def _told_alone(client: Session, trigger: Json, uri: str) -> bool:
+    """Whether the client hears of it that subscribes anew, so that there was something to be told."""
+    return _subscribed(client, uri) and _told(client, trigger, client, uri)
+
+
+def _told(caller: Session, trigger: Json, hearer: Session, uri: str) -> bool:
+    """Whether the hearer is told that the resource has changed when the caller calls the tool."""
+    start = hearer.position
+    caller.request("tools/call", trigger)
+    hearer.listen(hearer.limits.quiet, until=lambda: any(_is_update(f, uri) for f in hearer.since(start)))
+    return any(_is_update(frame, uri) for frame in hearer.since(start))
+
+
+def _is_update(frame: Frame, uri: str) -> bool:
+    message = members(frame.message)
+    updated = frame.origin == "target" and message.get("method") == UPDATED
+    return updated and str(members(message.get("params")).get("uri", "")).startswith(uri)
