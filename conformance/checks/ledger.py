@@ -73,6 +73,8 @@ class Ledger:
         """The methods that were answered with a result at least once."""
         self.unknown: set[str] = set()
         """The methods that were refused as unknown at least once."""
+        self.codes: set[int] = set()
+        """The codes of the errors with which requests were refused."""
         self.ends: set[str] = set()
         """Why servers ended, by themselves or in the end."""
         self.sessions: list[list[str]] = []
@@ -218,6 +220,11 @@ class Ledger:
             if finding.requirement != why:
                 self.blocked.setdefault(finding.requirement, why)
 
+    def obscure(self, requirement: str, why: str) -> None:
+        """What the requirement was put to the test by tells nothing: it is blocked, wherever it seemed to hold."""
+        if not self.sealed and self.tested.pop(requirement, None) is not None:
+            self.blocked.setdefault(requirement, why)
+
     def history(self, case: str) -> tuple[str, ...]:
         """The cases that were played in the session of `case`, up to it; if it was played in none, all of the last."""
         for played in self.sessions:
@@ -266,6 +273,7 @@ class Ledger:
         self.signs |= other.signs
         self.served |= other.served
         self.unknown |= other.unknown
+        self.codes |= other.codes
         self.flaky += [each for each in other.flaky if each.kind not in {mine.kind for mine in self.flaky}]
         for theirs in other.findings:
             for i, mine in enumerate(self.findings):

@@ -231,7 +231,9 @@ def _alike(finding: Finding, other: Finding) -> bool:
 
 def _no_longer(limits: Limits, state: State) -> Limits:
     """A server that did not open is waited for so long that it can show again what it has shown, and no longer."""
-    shown = max((f.frames[-1].at for ledger in state.ledgers for f in ledger.findings if f.frames), default=0.0)
+    # What came when that time was over was shown by the end, which comes sooner if less is waited.
+    times = [f.frames[-1].at for ledger in state.ledgers for f in ledger.findings if f.frames]
+    shown = max((at for at in times if at < limits.start), default=0.0)
     return replace(limits, start=min(limits.start, limits.answer + LONGER * shown))
 
 

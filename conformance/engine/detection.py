@@ -229,6 +229,9 @@ def _circumstances(stage: Stage) -> str:
     came = [f.data for f in session.trace if f.origin == "target" and not f.readable and f.channel not in BARE]
     if came:
         return f"; what came is no JSON: {came[0][:100].decode('utf-8', 'backslashreplace')}"
+    other = [f.data for f in session.trace if f.origin == "target" and f.readable]
+    if other and not session.transport.unfinished():
+        return f"; what came is no answer to it: {other[0][:100].decode('utf-8', 'backslashreplace')}"
     if not (session.alive and session.transport.process_per_session):
         return ""
     heard, begun = _heard(stage), session.transport.unfinished()

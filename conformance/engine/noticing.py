@@ -35,7 +35,9 @@ class Signs:
 
 
 class Methods:
-    """An observer that notes which methods were answered with a result, and which were refused as unknown."""
+    """An observer that notes which methods were answered with a result, which were refused as unknown, and the codes
+    of all refusals.
+    """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -45,10 +47,13 @@ class Methods:
 
     def heard(self, frame: Frame, call: Call | None) -> None:
         """A frame of the server; `call` is the request it answers."""
-        if call is None or call.method in self._ledger.served or not isinstance(frame.message, dict):
+        if call is None or not isinstance(frame.message, dict):
             return
         error = frame.message.get("error")
+        code = error.get("code") if isinstance(error, dict) else None
+        if isinstance(code, int):
+            self._ledger.codes.add(code)
         if "result" in frame.message:
             self._ledger.served.add(call.method)
-        elif isinstance(error, dict) and error.get("code") == METHOD_NOT_FOUND:
+        elif code == METHOD_NOT_FOUND and call.method not in self._ledger.served:
             self._ledger.unknown.add(call.method)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from conformance.checks.invariants.http_answers import ECHOED, NO_OBJECT, ONE_OBJECT
 from conformance.checks.ledger import Ledger
 from conformance.checks.probes.outcome import UNANSWERED
+from conformance.engine.stage import OPENING
+from conformance.engine.systematic import OF_RESULTS, OF_TOOLS, REFUSED, Defect, defects, elsewhere
 from conformance.engine.units import State
-from conformance.model import Finding, Frame, Json, members
+from conformance.model import Finding, Frame, Json, Severity, members
 from conformance.session.messages import parse
 from conformance.session.patience import NEXT_UNANSWERED
 
+UNASKED = "jsonrpc/notification-never-answered"
 CANCELLED = "cancellation/late-cancellation-harmless"
-REFUSED = "jsonrpc/unknown-method-refused"
 FIRST = "versioning/first-request-served"
 AFTER_INITIALIZE = "versioning/initialize"
 UNTIL_INITIALIZE = "is refused until initialize has come"
 """What is said of a method that is served once a handshake has taken place."""
+GENERAL = "jsonrpc/"
 ANSWERED_WRONG = (UNANSWERED, ECHOED)
 """Rules that a request breaks that is cancelled and not answered, or twice: a campaign may know its id no more."""
 SHIFTED = 3
@@ -26,23 +30,59 @@ HIGHEST = 2**31
 """Ids above are odd on purpose: what comes of them may be rounded, and tells nothing of others."""
 OF_SILENCE = (NEXT_UNANSWERED, "status 200 held no response", "HTTP status 200")
 """What is said of an answer that came and could not be read."""
-OF_RESULTS = {"_meta", "resultType", "ttlMs", "cacheScope"}
-"""Members that any result may have."""
 OF_ERRORS = {"error", "errors", "isError", "code", "message", "success", "status"}
 """Members one of which tells an error, in the words of servers that have no better ones."""
-OF_TOOLS = {"content", "isError", "structuredContent"}
-"""Members by which a tool tells an error, rightly."""
 
 Follows = Callable[[Finding], bool]
 
 
-def settle(states: Iterable[State]) -> None:
-    """Have what follows from a defect give way to the finding that tells it, in each run."""
+def settle(states: Iterable[State], severity: Callable[[Finding, State], Severity]) -> None:
+    """Have what follows from a defect give way to the finding that tells it, in each run.
+
+    Nothing that weighs more gives way to what weighs less, by the `severity` of findings.
+    """
     for state in states:
         with state.lock:
             for cause, follows in _causes(state.ledgers):
                 for ledger in state.ledgers:
                     ledger.give_way(follows, cause)
+            codes = {code for ledger in state.ledgers for code in ledger.codes}
+            for defect in defects([each for ledger in state.ledgers for each in ledger.findings], codes):
+                _tell_once(defect, state, severity)
+
+
+def _tell_once(defect: Defect, state: State, severity: Callable[[Finding, State], Severity]) -> None:
+    """Leave one finding of a defect, the heaviest and among those the one of messages as such, or the first."""
+    there = [each for each in defect.findings if any(each is mine for led in state.ledgers for mine in led.findings)]
+    there.sort(key=lambda each: (-severity(each, state).rank, not each.requirement.startswith(GENERAL)))
+    others = [each for each in there if each.kind != there[0].kind]
+    if not others:
+        return
+    cause = there[0]
+    told = replace(cause, actual=elsewhere(cause, others), diagnosis=defect.diagnosis, hint=defect.hint)
+    for ledger in state.ledgers:
+        gone = [each for each in ledger.findings if any(each is other for other in others)]
+        state.told_by += [(cause.kind, ledger, each) for each in gone]
+        ledger.give_way(lambda each: any(each is other for other in others), cause.requirement)
+        ledger.findings = [told if each is cause else each for each in ledger.findings]
+    left = {each.requirement for ledger in state.ledgers for each in ledger.findings}
+    for requirement in {each.requirement for each in others} - left:
+        for ledger in state.ledgers:
+            ledger.obscure(requirement, cause.requirement)
+
+
+def unsettle(states: Iterable[State]) -> bool:
+    """Take back what gave way to a finding that did not come back; whether there was any."""
+    taken = False
+    for state in states:
+        with state.lock:
+            known = {each.kind for led in state.ledgers for each in led.findings if each.confirmed is not False}
+            for kind, ledger, finding in state.told_by:
+                if kind not in known and not ledger.sealed:
+                    ledger.findings.append(finding)
+                    taken = True
+            state.told_by = [each for each in state.told_by if each[0] in known]
+    return taken
 
 
 def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
@@ -53,6 +93,8 @@ def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
         yield CANCELLED, _comes_of_cancelling
     if len({wrong for each in found if each.requirement == ECHOED for wrong in _of_others(each)}) >= SHIFTED:
         yield ECHOED, _comes_of_ids
+    if any(each.requirement == ECHOED and each.case == OPENING and _lost_its_id(each) for each in found):
+        yield ECHOED, _comes_of_lost_ids
     if any(each.message == NO_OBJECT for each in found):
         yield ONE_OBJECT, _comes_of_bodies
     closed = {each.message.split()[0] for each in found if each.message.endswith(UNTIL_INITIALIZE)}
@@ -87,8 +129,8 @@ def _of_others(finding: Finding) -> set[int]:
     asked, answered = _requests(finding), _responses(finding)
     if len(asked) != 1 or len(answered) != 1:  # of many messages only the last are kept: others may have had these ids
         return set()
-    right, wrong = asked[0].get("id"), answered[0][1]["id"]
-    return {wrong} if _ordinary(right) and _ordinary(wrong) and wrong != right else set()
+    right, wrong = asked[0].get("id"), answered[0][1].get("id")
+    return {wrong} if _ordinary(right) and isinstance(wrong, int) and _ordinary(wrong) and wrong != right else set()
 
 
 def _ordinary(identifier: Json) -> bool:
@@ -102,6 +144,18 @@ def _comes_of_ids(finding: Finding) -> bool:
     asked = [each.get("id") for each in _requests(finding)]
     by_id = any(frame.exchange is None and each.get("id") in asked for frame, each in _responses(finding))
     return by_id or finding.requirement == UNANSWERED
+
+
+def _lost_its_id(finding: Finding) -> bool:
+    """Whether a response has nothing of the id of its request."""
+    asked, answered = _requests(finding), _responses(finding)
+    ids = [(asked[0].get("id"), answered[-1][1].get("id"))] if asked and answered else []
+    return any(str(right) != str(wrong) for right, wrong in ids)
+
+
+def _comes_of_lost_ids(finding: Finding) -> bool:
+    """Whether it says what a response answers, or that none came, where no response says what it answers."""
+    return finding.requirement in (UNANSWERED, UNASKED)
 
 
 def _told(finding: Finding) -> set[str]:
@@ -133,4 +187,4 @@ def _requests(finding: Finding) -> list[dict[str, Json]]:
 
 def _responses(finding: Finding) -> list[tuple[Frame, dict[str, Json]]]:
     came = [(each, members(parse(each.data)[0])) for each in finding.frames if each.origin == "target"]
-    return [(frame, each) for frame, each in came if "id" in each and "method" not in each]
+    return [(frame, each) for frame, each in came if each.keys() & {"id", "result", "error"} and "method" not in each]

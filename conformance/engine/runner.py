@@ -104,7 +104,7 @@ class Runner:
                 if cut := self._connections.patience.over:
                     self._cut_off = cut
                     yield self._noted(f"not every case was played to its end: {cut}")
-                one_cause.settle(self._states)
+                one_cause.settle(self._states, self._workshop.severity)
                 if self.options.confirm:
                     yield from self._confirm(pool)
                 if away := self._connections.kept_away():
@@ -394,9 +394,13 @@ class Runner:
 
         What does not come back so is played with all that had been played before it, several times.
         """
-        again = self._confirmation
         self._connections.be_patient()
         yield from self._work(pool, controls(self._workshop, self._controls, self._states, self.selection.requirements))
+        yield from self._try_again(pool)
+        yield from self._try_again(pool) if one_cause.unsettle(self._states) else ()
+
+    def _try_again(self, pool: ThreadPoolExecutor) -> Iterator[events.Event]:
+        again = self._confirmation
         while todo := [job for state in self._states for job in again.jobs(state)]:
             yield events.Confirming(len(todo))
             self._connections.expect(max(0, len(todo) - self._ahead))

@@ -24,7 +24,7 @@ from conformance.engine.player import play
 from conformance.engine.stage import OPENING, SURVEY, Stage, said
 from conformance.engine.time_limit import TimeLimit, out_of_time
 from conformance.engine.verdicts import severity_of
-from conformance.model import Finding, Fuzzing, Json, Requirement, Severity
+from conformance.model import Finding, FindingKind, Fuzzing, Json, Requirement, Severity
 from conformance.revisions import BY_DATE, Revision
 from conformance.session.messages import Unread
 from conformance.session.session import NotSpoken, Session
@@ -45,7 +45,8 @@ class State:
     twice. `gone` is why nothing can be tested any more: too many of those, or a server that we did not start is away.
     `planned` are its cases in the order in which they are played. `slow_tools` took so long in some session that they
     are not worth another call where nothing weighty depends on it. `locked` means that the server asks for
-    authorization, so that only that can be tested, in a revision that it may not speak.
+    authorization, so that only that can be tested, in a revision that it may not speak. `told_by` are findings that
+    gave way, each with the kind of the one that tells it and where it stood.
     """
 
     revision: Revision
@@ -67,6 +68,7 @@ class State:
     in_vain: int = 0
     locked: bool = False
     main: Stage | None = None
+    told_by: list[tuple[FindingKind, Ledger, Finding]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 

@@ -256,7 +256,7 @@ class Envelope(Watcher):
                 return
         else:
             held(XOR)
-        if "error" not in message or message["error"] is None:
+        if "error" not in message or (message["error"] is None and "result" in message):
             if isinstance(message.get("result"), dict):
                 held(OBJECT)
                 held(VALID)

@@ -83,11 +83,12 @@ class Progress(Watcher):
         token = self._tokens.get(id_key(given))
         if token is None:
             known = ", ".join(self._tokens) or "none"
+            as_text = isinstance(given, str) and given in self._tokens  # a key without quotes is of a number
             self.ledger.broke(
                 KNOWN,
                 "progress refers to a token that no request carried",
                 expected=f"a token of a request, with its type; given so far: {known}",
-                actual=shorten(given),
+                actual=shorten(given) if not as_text else f"progressToken is {shorten(given)}, expected number",
                 frames=(frame,),
             )
             return

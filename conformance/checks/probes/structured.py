@@ -10,6 +10,7 @@ from conformance.checks.probes.lists import walk
 from conformance.model import Json, elements
 from conformance.session.messages import too_deep
 from conformance.session.session import Call, Session
+from conformance.validation.wire_schemas import for_revision
 
 
 def outdated(session: Session, tool: Json) -> bool:
@@ -20,11 +21,16 @@ def outdated(session: Session, tool: Json) -> bool:
     return bool(listed.get(tool.get("name"), {}).get("outputSchema") != tool.get("outputSchema"))
 
 
-def text_beside(call: Call) -> str:
+def text_beside(call: Call, revision: str) -> str:
     """Whether some text block holds the same as structuredContent, as JSON: "same", "other", or "none" for no text.
 
-    It must be a result with structuredContent.
+    "" means that there is nothing to compare: no structuredContent, or a content that may be meant for text and is not.
     """
+    if call.result.get("structuredContent") is None:
+        return ""
+    problems = for_revision(revision).problems("tools#CallToolResult", call.result)
+    if any(problem.path[:1] == ("content",) and set(problem.path[2:3]) <= {"type", "text"} for problem in problems):
+        return ""
     texts = list(_texts(call.result))
     if not texts:
         return "none"

@@ -35,8 +35,8 @@ def results(bench: Bench) -> Iterator[Observation]:
         facts["unknown"] = bool(call.answers) and not succeeded(call) and unknown(bench.session, call, "name")
         if facts["succeeds"]:
             facts |= _structure(bench, tool, call)
-        if facts["succeeds"] and "structuredContent" in call.result:
-            facts["text"] = text_beside(call)
+        if facts["succeeds"] and not facts.get("misfit") and (beside := text_beside(call, bench.session.revision.date)):
+            facts["text"] = beside
         yield Observation(facts, call)
     if not failing:
         raise Unavailable("no tool that was called has answered")

@@ -1,0 +1,237 @@
+"""What a server does wrong in the same way wherever it can: one defect, which the first finding tells for all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+
+from conformance.catalogue.patterns import shorten
+from conformance.checks.invariants.base import is_integer
+from conformance.checks.invariants.envelope import MEMBERS, OBJECT, VALID, XOR
+from conformance.model import Finding, Frame, Json, members
+from conformance.session.messages import parse
+
+REFUSED = "jsonrpc/unknown-method-refused"
+SEVERAL = 3
+"""So many rules, or methods, show that something is done everywhere, and is no slip in one place."""
+OF_RESULTS = {"_meta", "resultType", "ttlMs", "cacheScope"}
+"""Members that any result may have."""
+OF_TOOLS = {"content", "isError", "structuredContent"}
+"""Members by which a tool tells an error, rightly."""
+EMPTY = {"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+"""Methods whose result is empty, rightly."""
+NUMERAL = "number as text"
+NAMED = 6
+"""Places that are named; more are counted."""
+
+_VALUE = re.compile(r"^(?P<place>[^ ]*) is (?P<given>.*?), expected (?P<due>[^;]*)")
+_TYPED = re.compile(r"(?P<place>\$[^ ]*): (?P<given>.*) is not of type (?P<due>'\w+'(?:, '\w+')*)$", re.S)
+_WORD = re.compile(r"[a-z]+")
+_NUMERAL = re.compile(r"""(["'])-?\d+(\.\d+)?([eE][-+]?\d+)?\1""")
+_CODES = re.compile(r"-32\d{3}\b")
+
+Key = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """Findings that one defect explains, and what is probably behind them."""
+
+    findings: tuple[Finding, ...]
+    diagnosis: str
+    hint: str
+
+
+def defects(found: Collection[Finding], codes: Collection[Json]) -> Iterator[Defect]:
+    """What the findings have in common, group by group; `codes` are all that the server has refused requests with."""
+    yield from _unreadable(found)
+    for key, group in _groups(found, _result):
+        refused = any(each.requirement == REFUSED for each in group)
+        group = [each for each in group if key[0] or refused or not _methods(each) & EMPTY]
+        if len({method for each in group for method in _methods(each)} - EMPTY) >= SEVERAL:
+            yield _of_results(group, key[0])
+    for key, group in _groups(found, lambda each: _code(each, codes)):
+        if _rules(group) >= SEVERAL:
+            missing = sorted({code for each in group for code in _due(each)})
+            yield Defect(
+                tuple(group),
+                f"Requests are refused with the code {key[0]} whatever is wrong with them: "
+                f"{' and '.join(map(str, missing))} never came.",
+                "Give each kind of error its own code: -32601 for an unknown method, -32602 for wrong params, -32603 "
+                "for what goes wrong inside, and those that the specification defines beside them.",
+            )
+    for key, group in _groups(found, _kind):
+        if _rules(group) >= SEVERAL:
+            yield Defect(tuple(group), *_KINDS.get(key, _KINDS["",]))
+
+
+def _groups(found: Iterable[Finding], key_of: Callable[[Finding], Key | None]) -> Iterator[tuple[Key, list[Finding]]]:
+    groups: dict[Key, list[Finding]] = {}
+    for finding in found:
+        if (key := key_of(finding)) is not None:
+            groups.setdefault(key, []).append(finding)
+    return iter(groups.items())
+
+
+def _rules(group: Iterable[Finding]) -> int:
+    return len({finding.requirement for finding in group})
+
+
+# -- responses that nobody can read
+
+
+def _unreadable(found: Collection[Finding]) -> Iterator[Defect]:
+    """What is a result and an error, or neither, can be held for anything: nothing else is said of it."""
+    for rule in (VALID, XOR, MEMBERS, OBJECT):
+        group = [each for each in found if _broken_rule(each) == rule]
+        if any(each.requirement == rule for each in group):
+            yield Defect(tuple(sorted(group, key=lambda each: each.requirement != rule)), "", "")
+
+
+def _broken_rule(finding: Finding) -> str:
+    """The rule about responses that the last one breaks, so that what it means is unclear; "" for none."""
+    if any("method" in each and each.keys() & {"result", "error"} for each in _heard(finding)):
+        return VALID
+    response = _last(finding)
+    result, error = response.get("result"), response.get("error")
+    if "error" in response and (error is not None or "result" not in response):
+        if result is not None:
+            return XOR
+        return "" if isinstance(error, dict) and error else MEMBERS
+    return "" if "result" not in response or isinstance(result, dict) else OBJECT
+
+
+# -- results
+
+
+def _result(finding: Finding) -> Key | None:
+    """The members of the result, where other ones are due."""
+    result = _last(finding).get("result")
+    if not isinstance(result, dict) or result.get("resultType", "complete") != "complete":
+        return None  # any method may ask for input, in one form
+    given = frozenset(result.keys() - OF_RESULTS)
+    called = "tools/call" in _methods(finding) and bool(given) and given <= OF_TOOLS
+    return None if called else (given,)
+
+
+def _of_results(group: list[Finding], given: Hashable) -> Defect:
+    names = ", ".join(sorted(map(str, given))) if isinstance(given, frozenset) else ""
+    said = f"a result of the members {names}" if names else "an empty result"
+    if any(each.requirement == REFUSED for each in group):
+        return Defect(
+            tuple(group),
+            f"What has to be refused is answered by {said}, which clients take for success.",
+            'Answer with {"jsonrpc": "2.0", "id": …, "error": {"code": …, "message": …}}: error stands in the place of '
+            "result.",
+        )
+    return Defect(
+        tuple(group),
+        f"Requests of different methods are answered by {said}" + (", as if all had one form." if names else "."),
+        "The members of a result, such as tools or contents, stand in result itself: put nothing around them.",
+    )
+
+
+# -- codes
+
+
+def _code(finding: Finding, codes: Collection[Json]) -> Key | None:
+    """The code of the error, where another one is due that the server has never given."""
+    error, due = _last(finding).get("error"), _due(finding)
+    code = members(error).get("code")
+    if not due or not is_integer(code) or code in due or due & set(codes):
+        return None
+    return (code,)
+
+
+def _due(finding: Finding) -> set[int]:
+    return {int(code) for code in _CODES.findall(finding.expected)}
+
+
+# -- kinds of values
+
+
+def _kind(finding: Finding) -> Key | None:
+    """What kind of value stands for which other one, if that is all that is wrong."""
+    told = _VALUE.search(finding.actual) or _TYPED.search(finding.actual)
+    given, due = (told["given"], told["due"]) if told else (finding.actual, finding.expected)
+    if told and given in ("null", "None"):
+        return ("null",)
+    for key, of, is_given in _TELL:
+        if (told or key == NUMERAL) and set(_WORD.findall(due)) & of and is_given(given):
+            return (key,)
+    return None
+
+
+def _is_text(given: str) -> bool:
+    return given[:1] in ('"', "'")
+
+
+_TELL: tuple[tuple[str, set[str], Callable[[str], bool]], ...] = (
+    (NUMERAL, {"number", "integer"}, lambda given: _NUMERAL.fullmatch(given) is not None),
+    ("boolean as text", {"boolean"}, lambda given: given[1:-1].lower() in ("true", "false") and _is_text(given)),
+    ("boolean as number", {"boolean"}, lambda given: given in ("0", "1")),
+    ("no list", {"array"}, lambda given: _is_text(given) or given.startswith(("{", "an object"))),
+    ("text", {"object"}, _is_text),
+    ("list", {"object"}, lambda given: given.startswith(("[", "an array"))),
+)
+_KINDS: dict[Key, tuple[str, str]] = {
+    ("null",): (
+        "Optional members that have no value are sent as null; in MCP absent and null are not the same.",
+        "Leave them out. Many encoders have a setting for that: exclude_none (pydantic), omitempty (Go), "
+        "skip_serializing_if (serde), JsonInclude.NON_NULL (Jackson), WhenWritingNull (System.Text.Json).",
+    ),
+    (NUMERAL,): (
+        "Numbers are written as text, in quotes.",
+        "Write numbers as JSON numbers: an encoder does so unless they were made strings before.",
+    ),
+    ("boolean as text",): (
+        "Booleans are written as text, in quotes.",
+        "Write true and false without quotes: an encoder does so unless they were made strings before.",
+    ),
+    ("boolean as number",): (
+        "Booleans are written as 0 and 1.",
+        "Write true and false; where the language or the database has no booleans, convert them before encoding.",
+    ),
+    ("no list",): (
+        "Where a list is due comes an object, or the only element without a list around it.",
+        "Write lists as JSON arrays, also those with one element or none.",
+    ),
+    ("list",): (
+        "Where an object is due comes an array, as some languages write an empty map.",
+        "Write objects as {}, also those without members; in PHP cast them: (object) [].",
+    ),
+    ("",): (
+        "Values are of another type than the specification gives them, in the same way in many places.",
+        "Write the messages with a JSON encoder, from values of the right types.",
+    ),
+}
+
+
+# -- telling
+
+
+def elsewhere(cause: Finding, others: Iterable[Finding]) -> str:
+    """What the cause says that came, with the rules that the same breaks."""
+    rules = list(dict.fromkeys(each.requirement for each in others if each.requirement != cause.requirement))
+    more = f" and {len(rules) - NAMED} more" if len(rules) > NAMED else ""
+    return f"{cause.actual}; the same breaks {', '.join(rules[:NAMED])}{more}" if rules else cause.actual
+
+
+def _last(finding: Finding) -> dict[str, Json]:
+    """The last response among what proves it, as a whole; empty if there is none."""
+    heard = _heard(finding)
+    return next((each for each in reversed(heard) if each.keys() & {"result", "error"} and "method" not in each), {})
+
+
+def _heard(finding: Finding) -> list[dict[str, Json]]:
+    return [members(_message(each)) for each in finding.frames if each.origin == "target"]
+
+
+def _methods(finding: Finding) -> set[str]:
+    asked = [members(_message(each)) for each in finding.frames if each.origin == "us"]
+    return {shorten(each["method"]) for each in asked if "method" in each and "id" in each}
+
+
+def _message(frame: Frame) -> Json:
+    return frame.message if frame.readable and frame.message is not None else parse(frame.data)[0]
