@@ -33,6 +33,7 @@ WITHOUT = "tasks/status-results-without-related-meta"
 NOTIFICATION = "tasks/status-notification-shape"
 STAYS = "tasks/cancelled-stays-cancelled"
 BY_SSE = "tasks/status-not-by-sse"
+ASKED_FOR = "tasks/request-parameter-wins"
 PROGRESS_STOPS = "progress/task-progress-stops-at-terminal"
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?Z|[+-]\d\d(:?\d\d)?)?\Z", re.IGNORECASE)
@@ -41,7 +42,10 @@ _OFFSET = re.compile(r"(Z|[+-]\d\d(:?\d\d)?)\Z", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Life:
-    """What is known of a task: its CreateTaskResult, when it was first seen at its end, its times, its progress."""
+    """What is known of a task: its CreateTaskResult, when it was first seen at its end, its times, its progress.
+
+    `shared`: another one has the same id, so that nobody knows which of them is told of.
+    """
 
     created: Frame
     born: Json
@@ -49,6 +53,7 @@ class Life:
     status: str = ""
     last_progress: Frame | None = None
     late: bool = False
+    shared: bool = False
 
 
 class Tasks(Watcher):
@@ -68,6 +73,7 @@ class Tasks(Watcher):
         NOTIFICATION,
         STAYS,
         BY_SSE,
+        ASKED_FOR,
         PROGRESS_STOPS,
     )
 
@@ -112,6 +118,7 @@ class Tasks(Watcher):
             self._created(result["task"], params, proof)
         elif call.method in ("tasks/get", "tasks/cancel"):
             self._plain(WITHOUT, result, f"the result of {call.method}", proof)
+            self._asked_for(result, call, proof)
             self._seen(result, proof)
             if call.method == "tasks/get":
                 self._way(proof)
@@ -145,7 +152,7 @@ class Tasks(Watcher):
             self.ledger.held(STARTS)
         elif task.get("status") in KNOWN:
             self.breach(STARTS, "a new task is not working", '"working"', task["status"], proof, None)
-        self._lives[identifier] = Life(brief(proof[1]), task.get("createdAt"))
+        self._lives[identifier] = Life(brief(proof[1]), task.get("createdAt"), shared=known is not None)
         meta = params.get("_meta")
         if isinstance(meta, dict) and "progressToken" in meta:
             self._of_token[id_key(meta["progressToken"])] = identifier
@@ -158,7 +165,7 @@ class Tasks(Watcher):
         self._times(task, proof)
         life = self._lives.get(str(task.get("taskId")))
         status = task.get("status")
-        if life is None or status not in KNOWN:
+        if life is None or life.shared or status not in KNOWN:
             return
         born, told = self._time(life.born), self._time(task.get("createdAt"))
         if born is not None and told is not None and born != told:
@@ -180,6 +187,12 @@ class Tasks(Watcher):
         rule = STAYS if cancelled else FINAL if status in TERMINAL else TRANSITIONS
         what = f"a task that was {life.status} is {status} later"
         self.breach(rule, what, f"{life.status} for ever", status, (life.created, life.ended, *proof), None)
+
+    def _asked_for(self, result: dict[str, Json], call: Call, proof: tuple[Frame, ...]) -> None:
+        """A result is about the task that its request names; what else a request may name is for a case."""
+        wanted, got = members(call.params).get("taskId"), result.get("taskId")
+        if isinstance(wanted, str) and isinstance(got, str) and related(call.params) is None and wanted != got:
+            self.breach(ASKED_FOR, f"the result of {call.method} is about another task", wanted, got, proof, None)
 
     def _plain(self, requirement: str, holder: dict[str, Json], what: str, proof: tuple[Frame, ...]) -> None:
         meta = holder.get("_meta")

@@ -11,8 +11,8 @@ from conformance.checks.probes.askers import is_question
 from conformance.checks.probes.calls import soon
 from conformance.checks.probes.observed import TOO_SLOW
 from conformance.checks.probes.outcome import shown
-from conformance.checks.probes.tasks import TaskRun, abandon, begin, look, rest, task_calls
-from conformance.model import Frame, Json
+from conformance.checks.probes.tasks import SLOW, TaskRun, abandon, begin, ill_formed, look, rest, task_calls
+from conformance.model import Frame, Json, members
 from conformance.session.answers import CAPABILITY
 from conformance.session.client_tasks import related_task
 from conformance.session.session import Call, Session, encode
@@ -22,6 +22,9 @@ SEVERAL = 6
 """Tasks that are made to be listed."""
 FEW = 2
 
+ENDED = ("completed", "failed")
+"""What a task may be that ends by itself."""
+
 LINGER, LONGER = 1.0, 1.2
 """A cancelled task is watched for so many seconds, or so many times as long as one took that was left alone."""
 
@@ -29,32 +32,92 @@ LINGER, LONGER = 1.0, 1.2
 def cancel(bench: Bench) -> Iterator[Observation]:
     """A task, cancelled as soon as it is there; afterwards it is watched for a while, which an invariant judges.
 
-    It goes from tool to tool until a task is still under way, and then asks for as long as a server may take.
+    It goes from tool to tool until a task is still under way, and then asks for as long as a server may take. At the
+    end it cancels the task once more and fetches its result, and cancels a second one for whose result it waits.
     """
+    ended: list[tuple[Json, Json]] = []
     for tool, params in task_calls(bench):
         run = begin(bench, tool, params)
         if run is None:
             continue
         call = bench.session.request("tasks/cancel", {"taskId": run.identifier})
         if not call.answers:
-            yield Observation({}, call)
+            yield Observation({"about": "status"}, call)
             return
         if call.error is not None:
             continue  # it was over already, or is said to be
-        status = call.result.get("status") if isinstance(call.result, dict) else None
-        if status in ("completed", "failed"):
+        status = _status(call)
+        if status in ENDED:
+            ended.append((tool, params))
             continue  # as well, and accepting it then is judged elsewhere
         get = look(bench, run)
-        later = isinstance(get.result, dict) and get.result.get("status") == "cancelled"
-        yield Observation({"cancelled-later": later}, call, frames=(*call.proof, *get.proof))
+        later = _status(get) == "cancelled"
+        yield Observation({"about": "status", "cancelled-later": later}, call, frames=(*call.proof, *get.proof))
         if status != "cancelled":
             return
+        yield from _waited_for(bench, tool, params)
         deadline = time.monotonic() + max(bench.session.limits.quiet, _longest(bench))
         while time.monotonic() < deadline and get.error is None and bench.session.alive:
             rest(bench, run)
             get = look(bench, run)
+        if _status(get) == "cancelled":
+            yield from _over(bench, run)
         return
+    for tool, params in ended:
+        if seen := list(_ended_instead(bench, tool, params)):
+            yield from seen
+            return
     raise Unavailable("no tool that may be called as a task takes long enough to be cancelled")
+
+
+def _status(call: Call) -> Json:
+    return members(call.result).get("status")
+
+
+def _over(bench: Bench, run: TaskRun) -> Iterator[Observation]:
+    """A task that was cancelled: whether it can be cancelled again, and what its result is, if it is not gone."""
+    yield Observation({"about": "again"}, bench.session.request("tasks/cancel", {"taskId": run.identifier}))
+    fetch = bench.session.send("tasks/result", {"taskId": run.identifier})
+    if not bench.session.wait(fetch):
+        bench.session.give_up(fetch)  # the case tells of it
+    problem = ill_formed(fetch.result) if fetch.answers and fetch.error is None else ""
+    if _status(look(bench, run)) == "cancelled":
+        facts: dict[str, Json] = {"about": "result", "answered": bool(fetch.answers), "problem": problem}
+        yield Observation(facts, fetch, fetch.proof, f"{problem}: {shown(fetch)}" if problem else shown(fetch))
+
+
+def _waited_for(bench: Bench, tool: Json, params: Json) -> Iterator[Observation]:
+    """Two tasks more, of which one is cancelled while a request waits for its result: what comes of both."""
+    session = bench.session
+    other, run = begin(bench, tool, params), begin(bench, tool, params)
+    if run is None or other is None:
+        return
+    fetch = session.send("tasks/result", {"taskId": run.identifier})
+    call = session.request("tasks/cancel", {"taskId": run.identifier})
+    if call.error is None and call.answers:
+        get = look(bench, other)
+        ended = _status(get) == "cancelled"
+        yield Observation({"about": "another", "ended": ended}, get, frames=(*call.proof, *get.proof))
+        session.wait(fetch)
+        proof = tuple(sorted((*fetch.proof, *call.proof), key=lambda frame: frame.number))
+        yield Observation({"about": "waiting", "answered": bool(fetch.answers)}, fetch, proof, shown(fetch))
+    session.give_up(fetch)
+    if not other.over:
+        abandon(bench, other)
+
+
+def _ended_instead(bench: Bench, tool: Json, params: Json) -> Iterator[Observation]:
+    """A task that is at work, but said to be over as soon as it is cancelled: told only if it takes long by itself."""
+    alone, began = begin(bench, tool, params), time.monotonic()
+    if alone is None:
+        return
+    _let_end(bench, alone)
+    run = begin(bench, tool, params) if alone.over and time.monotonic() - began > SLOW else None
+    if run is None or _status(look(bench, run)) != "working":
+        return
+    call = bench.session.request("tasks/cancel", {"taskId": run.identifier})
+    if _status(call) in ENDED:
+        yield Observation({"about": "status"}, call, frames=(*run.gets[-1].proof, *call.proof))
 
 
 def fetched_twice(bench: Bench) -> Iterator[Observation]:

@@ -19,6 +19,7 @@ from conformance.validation.wire_schemas import for_revision
 REVISION = "2025-11-25"
 TTL = 600_000
 MAX_TOOLS = 8
+UNDER_WAY = ("working", "input_required")
 NEARLY = 0.7
 """The part of a plain call's time from which on a task counts as created when the tool was done."""
 SLOW = 0.15
@@ -107,7 +108,7 @@ def life(bench: Bench) -> Iterator[Observation]:
     It asks until the task is over, and compares time and talk with those of plain calls.
     """
     deadline = time.monotonic() + 2 * bench.session.limits.answer
-    why, ended = "no tool that was called as a task has come to its end in time", False
+    why, ended = "no tool that was called as a task has come to its end in time", list[TaskRun]()
     for number, (tool, params) in enumerate(task_calls(bench)):
         if time.monotonic() > deadline or not bench.session.alive:
             break
@@ -125,7 +126,7 @@ def life(bench: Bench) -> Iterator[Observation]:
         if not over:
             abandon(bench, run)
             continue
-        ended = True
+        ended.append(run)
         if plain is not None:
             yield from _talk(bench, run, plain, start)
         yield from _end(bench, run)
@@ -134,6 +135,8 @@ def life(bench: Bench) -> Iterator[Observation]:
             yield from _promptness(bench, run, plain, params)
     if not ended:
         raise Unavailable(why)
+    for run in ended:
+        look(bench, run)  # what has become of it meanwhile is an invariant's to judge
 
 
 def _plainly(bench: Bench, tool: Json, params: Json) -> Call | None:
@@ -174,6 +177,8 @@ def _follow(bench: Bench, run: TaskRun) -> Generator[Observation, None, bool]:
             if fetch.answers:
                 yield Observation({"about": "end", "result-came-before": False}, frames=fetch.proof)
             return bool(fetch.answers)
+        if fetched and run.status not in UNDER_WAY:
+            return False  # the wrong status is judged with the shape of the task
         if fetched:
             came = f"an answer, and afterwards the status {run.status}"
             proof = (*fetch.proof, *get.proof)
@@ -202,7 +207,7 @@ def _result(bench: Bench, run: TaskRun, plain: Call | None, again: Call | None) 
     if run.status == "cancelled":
         return
     problem = _no_result(run, final) if final.answers else ""
-    if problem and plain is not None and plain.error is None and _ill_formed(plain.result):
+    if problem and plain is not None and plain.error is None and ill_formed(plain.result):
         return  # the tool's own fault, judged without tasks
     if problem and look(bench, run).error is not None:
         return  # the task is gone, and may be
@@ -220,12 +225,14 @@ def _result(bench: Bench, run: TaskRun, plain: Call | None, again: Call | None) 
 
 def _no_result(run: TaskRun, final: Call) -> str:
     """What is wrong with the result of a task that has ended; an error is not, if the task failed."""
+    if final.error is not None and run.fetch is not None and run.fetch.result is not None:
+        return "it was given before, and now there is an error"
     if final.error is not None:
         return "" if run.status == "failed" else f"the task is {run.status}, yet there is an error"
-    return _ill_formed(final.result)
+    return ill_formed(final.result)
 
 
-def _ill_formed(result: Json) -> str:
+def ill_formed(result: Json) -> str:
     """What is wrong with the result of a tool, "" if nothing is."""
     problems = for_revision(REVISION).problems("tools#CallToolResult", result)
     return problems[0].message if problems else ""
