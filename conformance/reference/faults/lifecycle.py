@@ -176,6 +176,13 @@ FAULTS = (
         until="2025-11-25",
     ),
     Fault(
+        "ping-answered-null",
+        "jsonrpc/result-is-object",
+        "the result of ping is null",
+        on_response(("ping",), lambda message, call: {**message, "result": None} if "result" in message else message),
+        until="2025-11-25",
+    ),
+    Fault(
         "ping-says-pong",
         "lifecycle/ping-answered-with-empty-result",
         "the result of ping is not empty",

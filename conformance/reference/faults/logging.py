@@ -97,12 +97,24 @@ def _after_response(server: Server) -> None:
     sending(hold)(server)
 
 
+def _null_for_levels(message: Message, call: Call | None) -> None:
+    if call is not None and call.method == "logging/setLevel" and "result" in message:
+        message["result"] = None
+
+
 FAULTS = (
     Fault(
         "set-level-unknown",
         "logging/set-level-answered logging/invalid-level-refused logging/level-filter",
         "logging/setLevel is an unknown method although logging is declared",
         failing("logging/setLevel", METHOD_NOT_FOUND),
+        until="2025-11-25",
+    ),
+    Fault(
+        "levels-answered-null",
+        "jsonrpc/result-is-object",
+        "the result of logging/setLevel is null",
+        sending(_null_for_levels),
         until="2025-11-25",
     ),
     Fault(
