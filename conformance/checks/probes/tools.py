@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 from conformance.checks.invariants.structured import Undecidable, misfit_of
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.calls import call_each, call_quickly
+from conformance.checks.probes.calls import call_each, call_quickly, cancel, soon
 from conformance.checks.probes.listed import unknown
 from conformance.checks.probes.lists import compare
-from conformance.checks.probes.outcome import complete, succeeded
+from conformance.checks.probes.outcome import code_of, complete, succeeded
 from conformance.checks.probes.structured import outdated, text_beside
-from conformance.model import Json
+from conformance.codes import INTERNAL_ERROR
+from conformance.model import Json, members
 from conformance.session.session import Call, Session
 from conformance.survey.picks import PICKS
 from conformance.survey.survey import Unavailable
+from conformance.survey.variations import variations
 
+QUICK = 0.1
+"""Seconds that a tool may take that is called again with other arguments."""
+SECONDS = 1.0
+"""After that no further one is called so."""
+MOST_VARIED, MOST_ABROAD, MOST_UNSTRUCTURED = 24, 10, 6
+"""How often a tool is called so, one that may reach out into the world, and one without outputSchema."""
 INDEPENDENT = ("tools", "resources", "prompts")
 
 
@@ -27,6 +37,7 @@ def results(bench: Bench) -> Iterator[Observation]:
     It makes up arguments, and holds results against the tools' own schemas and against the text beside them.
     """
     failing: dict[str, bool] = {}
+    quick: list[Json] = []
     for tool, call in _calls_of_each(bench):
         failing[str(tool.get("name"))] = not succeeded(call)
         failed = [name for name, fails in failing.items() if fails]
@@ -38,8 +49,44 @@ def results(bench: Bench) -> Iterator[Observation]:
         if facts["succeeds"] and not facts.get("misfit") and (beside := text_beside(call, bench.session.revision.date)):
             facts["text"] = beside
         yield Observation(facts, call)
+        if facts["succeeds"] and call.answers[0].at - call.sent.at < QUICK and tool not in quick:
+            quick.append(tool)
     if not failing:
         raise Unavailable("no tool that was called has answered")
+    for tool, call in _varied(bench, quick):
+        facts = {
+            "tool": tool.get("name"),
+            "succeeds": True,
+            "hint": "",
+            "unknown": False,
+            **_structure(bench, tool, call),
+        }
+        if "structuredContent" in call.result:
+            facts["text"] = text_beside(call)
+        yield Observation(facts, call)
+
+
+def _varied(bench: Bench, tools: list[Json]) -> Iterator[tuple[Json, Call]]:
+    """Calls of quick tools that only read, with other arguments: a result may go wrong with some only.
+
+    Those that succeed, or fail inside the server; others may have their reasons.
+    """
+    session, until = bench.session, time.monotonic() + SECONDS
+    for tool in tools:
+        hints = members(tool.get("annotations"))
+        most = MOST_VARIED if tool.get("outputSchema") is not None else MOST_UNSTRUCTURED
+        if hints.get("openWorldHint") is not False:
+            most = min(most, MOST_ABROAD)
+        for arguments in islice(variations(tool.get("inputSchema")), most if hints.get("readOnlyHint") is True else 0):
+            if time.monotonic() > until or not session.alive:
+                return
+            call = session.send("tools/call", {"name": tool.get("name"), "arguments": arguments})
+            if not session.wait(call, timeout=soon(session)):
+                cancel(session, call)
+                session.give_up(call)
+                break
+            if code_of(call) == INTERNAL_ERROR or (complete(call) and succeeded(call)):
+                yield tool, call
 
 
 def _structure(bench: Bench, tool: Json, call: Call) -> dict[str, Json]:
