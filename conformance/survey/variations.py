@@ -12,9 +12,8 @@ from conformance.validation.json_schemas import Unusable, judge
 
 MOST_MEMBERS = 12
 MOST_CHOICES = 8
-LARGE = 150
-"""More than a careless limit of 100, and not much of anything."""
 LARGEST = 1_000
+"""A larger number is not asked for, and none where no maximum is named: a tool may have to make so much, or hang."""
 SEVERAL = 6
 LONG = "x" * 200
 _END = object()
@@ -53,7 +52,7 @@ def _values(schema: dict[str, Json], present: Json) -> list[Json]:
     values: list[Json] = [None] if "null" in kinds else []
     if "integer" in kinds or "number" in kinds:
         low, high = schema.get("minimum"), schema.get("maximum")
-        values += [0, -1, _bound(high, LARGE), *([0.5] if "number" in kinds else []), _bound(low, 1)]
+        values += [0, -1, *_bound(high), *([0.5] if "number" in kinds else []), *_bound(low), 1]
     if "array" in kinds:
         item = present[0] if isinstance(present, list) and present else None
         values += [[], [item] * SEVERAL, [item, item]]
@@ -62,7 +61,7 @@ def _values(schema: dict[str, Json], present: Json) -> list[Json]:
     return values
 
 
-def _bound(value: Json, otherwise: int) -> Json:
-    """A bound of a number that is within reason."""
+def _bound(value: Json) -> list[Json]:
+    """A bound of a number, if it is within reason."""
     within = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST
-    return value if within else otherwise
+    return [value] if within else []

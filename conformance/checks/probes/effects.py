@@ -9,9 +9,16 @@ from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.another_client import subscribers
 from conformance.checks.probes.askers import hear_unasked
 from conformance.checks.probes.calls import call_each, late
-from conformance.checks.probes.lists import changes, forget_restless, heard_to_the_end, hears_announcements, look
+from conformance.checks.probes.lists import (
+    changes,
+    contents_of,
+    forget_restless,
+    heard_to_the_end,
+    hears_announcements,
+    look,
+)
 from conformance.checks.probes.subscriptions import call_again, cause
-from conformance.model import Frame, members
+from conformance.model import Frame, Json, members
 
 
 def _is_request(frame: Frame) -> bool:
@@ -37,25 +44,55 @@ def effects(bench: Bench) -> Iterator[Observation]:
     if after != before:
         session.listen(session.limits.quiet)
         forget_restless(bench, before, after)
-    for uri in uris:
-        session.request("resources/unsubscribe", {"uri": uri})
-    if listening and heard_to_the_end(session):
+    hears = listening and heard_to_the_end(session)
+    if hears:
         yield from changes(bench, before, after, start, proof)
-    yield from _once_more(bench, uris, start)
+    yield from _afterwards(bench, uris, start, hears)
     asks = "asks only once" if any(map(_is_request, session.trace)) else "asks the client for nothing"
     yield Observation({"asks": asks})
 
 
-def _once_more(bench: Bench, uris: list[str], start: int) -> Iterator[Observation]:
-    """Let a resource change again, now that it was left: an update of it is the invariants' to judge."""
+def _afterwards(bench: Bench, uris: list[str], start: int, hears: bool) -> Iterator[Observation]:
+    """Have the resource change again that has changed: after others were left, and after it was left itself.
+
+    An update of what was left is the invariants' to judge.
+    """
     session = bench.session
-    told = (frame for frame in session.since(start) if _is_update(frame, uris))
-    first = next(told, None)
+    first = next((frame for frame in session.since(start) if _is_update(frame, uris)), None)
     trigger = cause(session, first, start) if first is not None else None
-    if first is not None and trigger is not None and session.alive:
+    if first is None or trigger is None:
+        _leave(bench, uris)
+        return
+    kept = first.message["params"]["uri"]
+    others = [uri for uri in uris if uri != kept]
+    _leave(bench, others[:-1])
+    if hears and session.alive:
+        yield from _still_told(bench, kept, trigger)
+    _leave(bench, [kept])
+    session.hear_out()  # what was sent before it was left has come
+    if session.alive:
         here = call_again(session, trigger)
         if session.alive and not any(_is_update(frame, uris) for frame in session.since(here)):
-            yield from subscribers(bench, first.message["params"]["uri"], trigger)
+            yield from subscribers(bench, kept, trigger)
+    _leave(bench, others[-1:])  # late: to leave one may take effect only if it was the last
+
+
+def _leave(bench: Bench, uris: list[str]) -> None:
+    for uri in uris:
+        bench.session.request("resources/unsubscribe", {"uri": uri})
+
+
+def _still_told(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
+    """A resource that changes once more, now that others were left: whether that is still announced."""
+    session, here = bench.session, bench.session.position
+    before = contents_of(bench, uri)
+    call = session.request("tools/call", trigger)
+    after = contents_of(bench, uri)
+    changed = None not in (before, after) and before != after
+    patience = late(session) if changed else 0.0
+    session.listen(patience, until=lambda: any(_is_update(frame, [uri]) for frame in session.since(here)))
+    told = any(_is_update(frame, [uri]) for frame in session.since(here))
+    yield Observation({"uri": uri, "changed": changed, "told": told, "instead": "silence"}, frames=call.proof)
 
 
 def _is_update(frame: Frame, uris: list[str]) -> bool:

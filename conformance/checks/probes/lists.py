@@ -102,12 +102,12 @@ def look(bench: Bench, uris: list[str]) -> Watch:
     for uri in uris:
         if bench.session.patience.features.avoids("resources/read", {"uri": uri}):
             continue
-        if (found := _read(bench, uri)) is not None:
+        if (found := contents_of(bench, uri)) is not None:
             contents[uri] = found
     return Watch(lists, contents)
 
 
-def _read(bench: Bench, uri: str) -> str | None:
+def contents_of(bench: Bench, uri: str) -> str | None:
     """What a resource holds, None if that cannot be read."""
     call = bench.session.request("resources/read", {"uri": uri})
     return encode(call.result.get("contents")).decode("utf-8", "replace") if isinstance(call.result, dict) else None
@@ -116,7 +116,7 @@ def _read(bench: Bench, uri: str) -> str | None:
 def forget_restless(bench: Bench, before: Watch, after: Watch) -> None:
     """Take out of `after` the resources that hold something else each time, though nobody does anything."""
     for uri in [each for each, held in before.contents.items() if held != after.contents.get(each, held)]:
-        if any(_read(bench, uri) != after.contents[uri] for _ in range(TIMES)):
+        if any(contents_of(bench, uri) != after.contents[uri] for _ in range(TIMES)):
             del after.contents[uri]
 
 

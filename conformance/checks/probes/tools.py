@@ -42,28 +42,26 @@ def results(bench: Bench) -> Iterator[Observation]:
         failing[str(tool.get("name"))] = not succeeded(call)
         failed = [name for name, fails in failing.items() if fails]
         hint = f"; {_named_briefly(failed)} failed: sample arguments in a target file may help" if failed else ""
-        facts = {"tool": tool.get("name"), "succeeds": complete(call) and succeeded(call), "hint": hint}
+        facts = _returned(bench, tool, call)
+        facts["hint"] = hint
         facts["unknown"] = bool(call.answers) and not succeeded(call) and unknown(bench.session, call, "name")
-        if facts["succeeds"]:
-            facts |= _structure(bench, tool, call)
-        if facts["succeeds"] and not facts.get("misfit") and (beside := text_beside(call, bench.session.revision.date)):
-            facts["text"] = beside
         yield Observation(facts, call)
         if facts["succeeds"] and call.answers[0].at - call.sent.at < QUICK and tool not in quick:
             quick.append(tool)
     if not failing:
         raise Unavailable("no tool that was called has answered")
     for tool, call in _varied(bench, quick):
-        facts = {
-            "tool": tool.get("name"),
-            "succeeds": True,
-            "hint": "",
-            "unknown": False,
-            **_structure(bench, tool, call),
-        }
-        if "structuredContent" in call.result:
-            facts["text"] = text_beside(call)
-        yield Observation(facts, call)
+        yield Observation({**_returned(bench, tool, call), "hint": "", "unknown": False}, call)
+
+
+def _returned(bench: Bench, tool: Json, call: Call) -> dict[str, Json]:
+    """Whether a call succeeds, and how what it returns fits the outputSchema and the text beside it."""
+    facts: dict[str, Json] = {"tool": tool.get("name"), "succeeds": complete(call) and succeeded(call)}
+    if facts["succeeds"]:
+        facts |= _structure(bench, tool, call)
+        if not facts.get("misfit") and (beside := text_beside(call, bench.session.revision.date)):
+            facts["text"] = beside
+    return facts
 
 
 def _varied(bench: Bench, tools: list[Json]) -> Iterator[tuple[Json, Call]]:

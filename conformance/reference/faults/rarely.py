@@ -131,7 +131,41 @@ def _fewer_once_called(handler: Any, proceed: Any, status: int, body: bytes, hea
     proceed(status, body, headers)
 
 
+def _leave_all(call: Call, proceed: Proceed) -> Message | None:
+    result = proceed(call)
+    call.peer.subscribed.clear()
+    return result
+
+
+def _updates_told_once() -> Apply:
+    told: set[str] = set()
+
+    def send(message: Message, call: Call | None) -> Any:
+        if message.get("method") != "notifications/resources/updated":
+            return None
+        uri = message["params"]["uri"]
+        known = uri in told
+        told.add(uri)
+        return [] if known else message
+
+    return sending(send)
+
+
 FAULTS = (
+    Fault(
+        "unsubscribe-ends-all",
+        "resources/update-announced",
+        "who leaves one resource is told of no other one any more",
+        instead("resources/unsubscribe", _leave_all),
+        until="2025-11-25",
+    ),
+    Fault(
+        "updates-told-once",
+        "resources/update-announced",
+        "only the first change of a subscribed resource is announced",
+        _updates_told_once(),
+        until="2025-11-25",
+    ),
     Fault(
         "second-unknown-read-empty",
         "resources/not-found-32002",

@@ -1,4 +1,4 @@
-"""Faults in results of tools that show with some arguments only: negative, zero, large, one of several choices."""
+"""Faults in results of tools that show with some arguments only: negative, zero, optional, one of several choices."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ FAULTS = (
         since="2025-06-18",
     ),
     Fault(
-        "large-argument-misfits",
+        "optional-argument-misfits",
         CONFORMS,
-        "structured content breaks the outputSchema where an argument is greater than 100",
-        _where(lambda given: _number(given, "b") > 100, lambda result: result.update(structuredContent={"sum": None})),
+        "structured content breaks the outputSchema where an optional argument is given",
+        _where(lambda given: "steps" in given, lambda result: result.update(structuredContent={"steps": "some"})),
         since="2025-06-18",
     ),
     Fault(
