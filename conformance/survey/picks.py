@@ -240,9 +240,10 @@ def _prompts_in_two_ways(survey: Survey) -> list[Json]:
     for prompt in survey.named_prompts:
         name, names = prompt.get("name"), arguments_of(prompt)
         # Digits, which a prompt that asks for a number takes as well.
-        one, other = ({"name": name, "arguments": dict.fromkeys(names, value)} for value in ("1", "2"))
+        values = {"one": "1", "other": "2", "empty": "", "long": "x" * 2000}
+        ways = {way: {"name": name, "arguments": dict.fromkeys(names, value)} for way, value in values.items()}
         if names:
-            found.append({"name": name, "one": one, "other": other})
+            found.append({"name": name, **ways})
     return _some(found, "no prompt has an argument")
 
 

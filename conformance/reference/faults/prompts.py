@@ -104,7 +104,18 @@ def _half_given(call: Call) -> bool:
     return call.method == "prompts/get" and call.params.get("name") == "translate" and "text" in (given or {})
 
 
+def _bare_if_empty(result: Message, call: Call) -> None:
+    if "" in (call.params.get("arguments") or {}).values():
+        drop(result, "messages")
+
+
 FAULTS = (
+    Fault(
+        "empty-argument-without-messages",
+        "prompts/get-shape",
+        "a prompt with an empty argument has no messages",
+        on_result(("prompts/get",), _bare_if_empty),
+    ),
     Fault(
         "prompt-arguments-needed",
         "prompts/methods-available",
