@@ -22,6 +22,10 @@ AFTER_INITIALIZE = "versioning/initialize"
 UNTIL_INITIALIZE = "is refused until initialize has come"
 """What is said of a method that is served once a handshake has taken place."""
 GENERAL = "jsonrpc/"
+OWN_STREAM = "logging/same-stream-only"
+LATE_LOGS = "come after its response"
+OF_LOGS = ("logging/level-filter", "tasks/no-progress-or-log-for-tasks")
+"""Rules that a call seems to break while an earlier one logs."""
 ANSWERED_WRONG = (UNANSWERED, ECHOED)
 """Rules that a request breaks that is cancelled and not answered, or twice: a campaign may know its id no more."""
 SHIFTED = 3
@@ -100,6 +104,8 @@ def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
     closed = {each.message.split()[0] for each in found if each.message.endswith(UNTIL_INITIALIZE)}
     if closed:
         yield FIRST, lambda finding: finding.requirement != FIRST and _is_of(finding, closed)
+    if any(each.requirement == OWN_STREAM and LATE_LOGS in each.message for each in found):
+        yield OWN_STREAM, _comes_of_late_logs
     in_results = [each for each in found if each.requirement == REFUSED and _told(each)]
     if in_results:
         yield REFUSED, _comes_of(max(in_results, key=lambda each: each.occurrences))
@@ -117,6 +123,12 @@ def _is_of(finding: Finding, methods: set[str]) -> bool:
     asked = {each.get("method") for each in _requests(finding)}
     refused = all("error" in each for _, each in _responses(finding))
     return bool(asked) and asked <= methods and (refused or finding.case == AFTER_INITIALIZE)
+
+
+def _comes_of_late_logs(finding: Finding) -> bool:
+    """Whether it is about a log message that may be that of an earlier call."""
+    logs = [each for each in finding.frames if members(each.message).get("method") == "notifications/message"]
+    return finding.requirement in OF_LOGS and bool(logs)
 
 
 def _comes_of_bodies(finding: Finding) -> bool:

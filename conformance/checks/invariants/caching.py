@@ -45,7 +45,7 @@ class Caching(Watcher):
         if result.get("resultType") == "input_required":
             present = [name for name in HINTS if name in result]
             self._say(NO_HINTS, not present, "an input_required result has caching hints", "none", present, proof)
-        elif call.method in CACHEABLE:
+        elif call.method in CACHEABLE and result.get("resultType", "complete") == "complete":
             self._hints(result, call, proof)
 
     def _hints(self, result: dict[str, Json], call: Call, proof: tuple[Frame, ...]) -> None:

@@ -166,10 +166,13 @@ class Subscriptions(Watcher):
             if changes and (of_stream is not None or (frame.exchange is None and self._open)):
                 last = of_stream or self._open[-1]
                 if not last.sent.illegal:
-                    what = f"{method} does not carry the id of its subscription"
+                    what = "a notification does not carry the id of its subscription"
                     # The extension's own example of it has no id.
                     soft = Severity.WARNING if method == OF_TASKS else None
                     self.breach(PRESENT, what, f"_meta[{SUBSCRIPTION}]", frame.message, (last.sent, frame), soft)
+                if method == ACKNOWLEDGED and of_stream is None:  # of which is unknown, so that none is without one
+                    for each in self._open:
+                        each.acknowledged = True
             return of_stream
         identifier = meta[SUBSCRIPTION]
         by_id = self._known.get(id_key(identifier)) if is_id(identifier) else None
@@ -180,12 +183,12 @@ class Subscriptions(Watcher):
                 self.ledger.held(EQUALS)
             else:
                 meant = of_stream or next((s for s in self._known.values() if str(s.id) == str(identifier)), None)
-                what = f"{method} carries an id that is not that of its subscriptions/listen request"
+                what = "a notification carries an id that is not that of its subscriptions/listen request"
                 if meant is not None and str(meant.id) == str(identifier):
-                    what = f"{method} carries the id of its subscriptions/listen request in another type"
+                    what = "a notification carries the id of its subscriptions/listen request in another type"
                 asked = meant or self._open[-1]
                 expected = f"_meta[{SUBSCRIPTION}] {asked.id!r}"
-                self.breach(EQUALS, what, expected, identifier, (asked.sent, frame), None)
+                self.breach(EQUALS, what, expected, {method: identifier}, (asked.sent, frame), None)
                 return of_stream
         return of_stream or by_id
 

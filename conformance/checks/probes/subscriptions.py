@@ -14,7 +14,7 @@ from conformance.checks.probes.lists import Watch, forget_restless, look
 from conformance.checks.probes.observed import slow_call
 from conformance.model import Frame, Json, members
 from conformance.session.exchanges import media_type
-from conformance.session.messages import How, id_key
+from conformance.session.messages import How, id_key, loosely
 from conformance.session.notifications import SUBSCRIPTION, notified
 from conformance.session.session import Call, Session
 from conformance.survey.picks import picks
@@ -47,7 +47,7 @@ class Subscription:
         meta = members(members(frame.message.get("params")).get("_meta"))
         if SUBSCRIPTION not in meta:  # that it names none is the invariants' to judge
             return bool(self.wanted.get(MEMBER[frame.message["method"]]))
-        return id_key(meta[SUBSCRIPTION]) == id_key(self.call.id)
+        return loosely(meta[SUBSCRIPTION]) == loosely(self.call.id)  # the type is theirs to judge as well
 
     @property
     def granted_uris(self) -> list[str]:
