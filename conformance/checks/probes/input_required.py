@@ -60,7 +60,7 @@ def retry(bench: Bench) -> Iterator[Observation]:
         if not can_be_retried(first):
             yield Observation({"responses": "impossible"}, first)
             continue
-        done = full_retry(session, first)
+        questions, done = _questions(session, first)
         yield Observation({"responses": "all"}, done, (*first.proof, *done.proof))
         if not done.answers or done.error is not None:
             continue  # there is nothing to compare with
@@ -69,9 +69,20 @@ def retry(bench: Bench) -> Iterator[Observation]:
         if (other := asked_anew(session, first)) is not None:
             call = session.request("tools/call", retried(other, {**responses_to(session, other), **EXTRA}))
             yield Observation({"responses": "more"}, call, (*other.proof, *call.proof))
-        if (other := asked_anew(session, first)) is not None and "inputRequests" in other.result:
-            call = session.request("tools/call", retried(other, {}))
-            yield Observation({"responses": "none"}, call, (*other.proof, *call.proof))
+        for number in range(questions):  # none of the first ones, and none of the later ones
+            if (other := _asked_again(session, first, number)) is not None and "inputRequests" in other.result:
+                call = session.request("tools/call", retried(other, {}))
+                yield Observation({"responses": "none"}, call, (*other.proof, *call.proof))
+
+
+def _asked_again(session: Session, first: Call, number: int) -> Call | None:
+    """The same request once more, and so many answers; None if the last one does not ask."""
+    call = asked_anew(session, first)
+    for _ in range(number):
+        if call is not None:
+            reply = session.request(call.method, retried(call, responses_to(session, call)))
+            call = reply if asks(reply) and can_be_retried(reply) else None
+    return call
 
 
 def asked_anew(session: Session, first: Call) -> Call | None:
@@ -84,12 +95,17 @@ def asked_anew(session: Session, first: Call) -> Call | None:
 
 def full_retry(session: Session, first: Call) -> Call:
     """The last request when all that is asked is answered, again and again."""
-    call = first
-    for _ in range(MAX_ROUNDS):
-        call = session.request(call.method, retried(call, responses_to(session, call)))
-        if not (asks(call) and can_be_retried(call)):
-            break
-    return call
+    return _questions(session, first)[1]
+
+
+def _questions(session: Session, first: Call) -> tuple[int, Call]:
+    """How many requests asked, and the last request when all that is asked is answered."""
+    asked = [first]
+    while True:
+        call = session.request(first.method, retried(asked[-1], responses_to(session, asked[-1])))
+        if len(asked) == MAX_ROUNDS or not (asks(call) and can_be_retried(call)):
+            return len(asked), call
+        asked.append(call)
 
 
 FOREIGN = {

@@ -68,6 +68,13 @@ def _none_asked_again(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _later_asked_again(call: Call, proceed: Proceed) -> Message | None:
+    given = call.params.get("requestState")
+    if isinstance(given, str) and state.verified(given, call) and state.answers(given):
+        return _none_asked_again(call, proceed)
+    return proceed(call)
+
+
 def _keys_twice(message: Any) -> bytes:
     data = encode(message)
     asked = message.get("result", {}).get("inputRequests") if isinstance(message, dict) else None
@@ -241,6 +248,13 @@ FAULTS = (
         "input-required/missing-responses-asked-again",
         "missing answers give an error instead of another question",
         instead("tools/call", _none_asked_again),
+        since=NEW,
+    ),
+    Fault(
+        "missing-later-answers-refused",
+        "input-required/missing-responses-asked-again",
+        "missing answers to a second question give an error instead of another question",
+        instead("tools/call", _later_asked_again),
         since=NEW,
     ),
     Fault(
