@@ -36,6 +36,14 @@ def arguments(schema: Any) -> Any:
     return {name: about.get("default", SIMPLE.get(about.get("type"), "x")) for name, about in described.items()}
 
 
+def unknown_behind(templates: list[Any]) -> list[Any]:
+    """What each template makes of a value that nobody has, as far as its variables are plain."""
+    found = [
+        (each["uriTemplate"], re.sub(r"\{\w+\}", "second-no-such-thing", each["uriTemplate"])) for each in templates
+    ]
+    return [{"template": template, "uri": uri} for template, uri in found if "{" not in uri and uri != template]
+
+
 def completions(prompts: list[Any], templates: list[Any]) -> list[Any]:
     """What may be completed: arguments of prompts and variables of templates by turns, 8 of either."""
     refs = [({"type": "ref/prompt", "name": prompt["name"]}, names_of(prompt)) for prompt in prompts]
@@ -203,6 +211,7 @@ class Session:
             "listed-resource-uri": uris,
             "listed-or-unknown-resource-uri": uris or [unknown["uri"]],
             "unknown-resource": [unknown],
+            "unknown-behind-template": unknown_behind(self.items("resourceTemplates")),
             "prompt-get": gets,
             "listed-or-unknown-prompt": gets or [{"name": "mcp-conform-no-such-prompt"}],
             "prompt-get-lacking-a-required-argument": [

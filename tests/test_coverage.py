@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NOT_YET = 0
 """The number may only fall: lower it when checks are added."""
 
-WITHOUT_PROBES = 174
+WITHOUT_PROBES = 175
 """Cases that hold no probe: the number may only rise."""
 
 BY_YAML = 292

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import zip_longest
@@ -13,11 +12,11 @@ from conformance.model import Json, elements, members
 from conformance.session.eras.stateless import header_value, in_base64
 from conformance.survey.arguments import Unfillable, smallest_arguments
 from conformance.survey.survey import MAX_CALLS, Survey, Unavailable
+from conformance.survey.templates import VARIABLE
 from conformance.validation.header_annotations import annotated, as_text, value_at
 
 MAX_EACH = 8
 """How many requests of each method, and how many annotated arguments, are looked at."""
-VARIABLE = re.compile(r"\{\w+\}")
 UNLIKE = "-mcp-conform"
 E_ACUTE = "\u00e9"
 """No character of a header value here, though RFC 9110 lets those who receive it keep it, as one byte."""

@@ -23,6 +23,7 @@ from conformance.survey.survey import (
     required_of,
     task_support,
 )
+from conformance.survey.templates import unknown_behind_templates
 
 KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompts": "name"}
 """List → the member that identifies an item."""
@@ -390,6 +391,7 @@ PICKS: dict[str, Callable[[Survey], list[Json]]] = {
     "listed-resource-uri": _listed_uris,
     "listed-or-unknown-resource-uri": _any_uris,
     "unknown-resource": _unknown_resources,
+    "unknown-behind-template": unknown_behind_templates,
     "prompt-get": _prompts,
     "listed-or-unknown-prompt": _any_prompts,
     "prompt-get-lacking-a-required-argument": _strict_prompts,

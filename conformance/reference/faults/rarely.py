@@ -7,7 +7,7 @@ import threading
 from itertools import count
 
 from conformance.reference.call import Call, Cancelled
-from conformance.reference.fault import Fault, around, instead, on_result, sending
+from conformance.reference.fault import Fault, around, forgiving, instead, on_result, sending
 from conformance.reference.http_fault import handling
 from conformance.reference.methods import METHODS
 from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
@@ -33,6 +33,11 @@ def _cut_in_half() -> Apply:
         proceed(status, body[: len(body) // 2] if cut else body, headers)
 
     return handling(answer=answer)
+
+
+def _colour_is_read(call: Call) -> bool:
+    uri = call.params.get("uri") if isinstance(call.params, dict) else None
+    return call.method == "resources/read" and isinstance(uri, str) and uri.startswith("reference://colours/")
 
 
 def _cached_as_empty() -> Apply:
@@ -178,6 +183,13 @@ FAULTS = (
         "resources/not-found-never-empty-contents resources/not-found-32602",
         "a resource that does not exist is refused once, and holds nothing from then on (stateless)",
         _cached_as_empty(),
+        since="2026-07-28",
+    ),
+    Fault(
+        "unknown-behind-template-empty",
+        "resources/not-found-never-empty-contents",
+        "what one of several templates makes of an unknown value has empty contents",
+        forgiving(_colour_is_read, lambda call: {"contents": []}),
         since="2026-07-28",
     ),
     Fault(
