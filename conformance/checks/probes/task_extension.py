@@ -11,6 +11,7 @@ from conformance.checks.invariants.tasks_extension import is_task
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_each, call_quickly, late, without_meta
 from conformance.checks.probes.outcome import succeeded
+from conformance.codes import MISSING_CAPABILITY
 from conformance.model import Frame, Json, members
 from conformance.session.client_tasks import TERMINAL
 from conformance.session.eras.stateless import META
@@ -24,6 +25,8 @@ FEWER = 4
 """Tasks that are subscribed to."""
 MOST_LOOKS = 20
 """Looks at a task that has asked when it was called before, until it asks again."""
+ENOUGH = 1.0
+"""Seconds after which no further task is subscribed to, once one was told of to its end."""
 LONGEST_REST = 1.0
 NONE = "no tool that was called became a task; allow one with --call-tool"
 NO_SUCH_KEY = "mcp-conform-no-such-key"
@@ -185,9 +188,18 @@ def _beside_plain(bench: Bench, task: Followed) -> Iterator[Observation]:
     plain = call_quickly(bench.session, params)
     tool = str(task.params.get("name"))
     yield Observation({"about": "undeclared", "tool": tool, "done": done}, plain)
+    call_quickly(bench.session, {**params, "task": {"ttl": 60_000}})  # in the old way: what a task is shows by itself
+    if task.status == "completed" and _is_refused(plain) and _is_refused(again := call_quickly(bench.session, params)):
+        frames = (task.created.sent, *plain.proof, *task.gets[-1].proof)
+        yield Observation({"about": "error", "tool": tool, "same": again.error == plain.error}, task.gets[-1], frames)
     if task.status in ("completed", "failed") and _fails(plain) and _fails(call_quickly(bench.session, params)):
         frames = (task.created.sent, *plain.proof, *task.gets[-1].proof)
         yield Observation({"about": "isError", "tool": tool, "status": task.status}, task.gets[-1], frames)
+
+
+def _is_refused(call: Call) -> bool:
+    """Whether the tool, or what stands before it, refuses the call by an error, and not for want of a capability."""
+    return isinstance(call.error, dict) and call.error.get("code") != MISSING_CAPABILITY
 
 
 def _fails(call: Call) -> bool:
@@ -199,10 +211,11 @@ def _fails(call: Call) -> bool:
 def told(bench: Bench) -> Iterator[Observation]:
     """Tasks are subscribed to, by a client that takes tasks and by one that does not, and followed to their end.
 
-    It finds a task that lasts long enough, and compares what is told at its end with what tasks/get says.
+    It finds tasks that last long enough, and compares what is told at their end with what tasks/get says.
     """
     session = bench.session
     refusable = True
+    began = time.monotonic()
     for number, task in enumerate(tasks(bench)):
         wanted: Json = {"notifications": {"taskIds": [task.identifier]}}
         call, acknowledged = _listen(bench, wanted)
@@ -219,7 +232,8 @@ def told(bench: Bench) -> Iterator[Observation]:
         if end is not None and isinstance(task.gets[-1].result, dict):
             values = {"about": "end", "status": task.status, "same": _same(end.message.get("params"), task.seen)}
             yield Observation(values, task.gets[-1], (call.sent, end, *task.gets[-1].proof))
-            return
+            if time.monotonic() - began > ENOUGH:
+                return
         if number + 1 == FEWER or not session.alive:
             return
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conformance.reference.call import Call, Tool
+    from conformance.reference.call import Work as AnyWork
     from conformance.reference.fault import Apply, Proceed
 
 
@@ -98,6 +99,12 @@ def _talking(*methods: str) -> Apply:
             call.server.send(call.channel, message, call)
 
     return several(setting("create_work", create), setting("tell_of_work", tell))
+
+
+def _end_well(work: AnyWork, outcome: Message) -> None:
+    if "error" in outcome:
+        outcome = {"result": {"content": [text(outcome["error"]["message"])], "isError": True}}
+    task_extension.end(work, outcome)
 
 
 # What there was before.
@@ -277,6 +284,26 @@ FAULTS = (
         "log messages are sent for tasks",
         _talking("notifications/message"),
         transports="stdio",
+    ),
+    fault(
+        "task-error-told-as-result",
+        "failed-carries-error",
+        "a task whose tool is refused by an error is completed, with the error as a result",
+        setting("end_work", _end_well),
+    ),
+    fault(
+        "task-told-without-requests",
+        "notification-carries-whole-task",
+        "notifications/tasks do not say what a task asks",
+        on_notification(CHANGED, lambda message, call: drop(message["params"], "inputRequests")),
+    ),
+    fault(
+        "task-parameter-for-anybody",
+        "no-task-for-undeclaring-client discovery/extension-fallback",
+        "a call with the member task becomes a task, whatever the client declared",
+        _old_member(
+            lambda call, proceed: proceed(call) if task_extension.declared(call) else _by_member(call, proceed)
+        ),
     ),
     fault(
         "task-name-header-ignored",
