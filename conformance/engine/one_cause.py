@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
-from conformance.checks.invariants.http_answers import ECHOED, NO_OBJECT, ONE_OBJECT
+from conformance.checks.invariants.http_answers import ECHOED, NO_OBJECT, NO_RESPONSE, ONE_OBJECT, TYPE
+from conformance.checks.invariants.http_streams import EARLY, NO_EVENT, NO_RESPONSES, NO_RETRY
 from conformance.checks.ledger import Ledger
 from conformance.checks.probes.outcome import UNANSWERED
 from conformance.engine.stage import OPENING
@@ -32,7 +34,8 @@ SHIFTED = 3
 """So many different ids of other requests show that ids lead to the wrong requests, wherever several are under way."""
 HIGHEST = 2**31
 """Ids above are odd on purpose: what comes of them may be rounded, and tells nothing of others."""
-OF_SILENCE = (NEXT_UNANSWERED, "status 200 held no response", "HTTP status 200")
+UTF8 = "jsonrpc/messages-utf8"
+OF_SILENCE = (NEXT_UNANSWERED, " held no response", "HTTP status 200")
 """What is said of an answer that came and could not be read."""
 OF_ERRORS = {"error", "errors", "isError", "code", "message", "success", "status"}
 """Members one of which tells an error, in the words of servers that have no better ones."""
@@ -99,8 +102,16 @@ def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
         yield ECHOED, _comes_of_ids
     if any(each.requirement == ECHOED and each.case == OPENING and _lost_its_id(each) for each in found):
         yield ECHOED, _comes_of_lost_ids
-    if any(each.message == NO_OBJECT for each in found):
-        yield ONE_OBJECT, _comes_of_bodies
+    if any(each.requirement == TYPE for each in found):
+        yield TYPE, partial(_comes_of_bodies, cause=TYPE)
+    if any(each.message in (NO_OBJECT, NO_RESPONSE) for each in found):
+        yield ONE_OBJECT, partial(_comes_of_bodies, cause=ONE_OBJECT)
+    if any(each.message == NO_EVENT for each in found):
+        yield TYPE, lambda finding: finding.actual == "silence"
+    if any(each.requirement == UTF8 for each in found):
+        yield UTF8, _comes_of_encoding
+    if any(each.requirement == NO_RESPONSES for each in found):
+        yield NO_RESPONSES, _comes_of_copies
     closed = {each.message.split()[0] for each in found if each.message.endswith(UNTIL_INITIALIZE)}
     if closed:
         yield FIRST, lambda finding: finding.requirement != FIRST and _is_of(finding, closed)
@@ -131,9 +142,27 @@ def _comes_of_late_logs(finding: Finding) -> bool:
     return finding.requirement in OF_LOGS and bool(logs)
 
 
-def _comes_of_bodies(finding: Finding) -> bool:
+def _comes_of_bodies(finding: Finding, cause: str) -> bool:
     """Whether it is that a request has no answer, where one may have come that could not be read."""
-    return finding.requirement != ONE_OBJECT and any(words in finding.actual for words in OF_SILENCE)
+    silent = any(words in finding.actual for words in OF_SILENCE) or finding.message in (EARLY, NO_RETRY)
+    return finding.requirement not in (cause, TYPE, ONE_OBJECT) and silent
+
+
+def _comes_of_encoding(finding: Finding) -> bool:
+    """Whether it is that a body is not JSON, which is not UTF-8."""
+    try:
+        for frame in finding.frames:
+            frame.data.decode()
+    except UnicodeDecodeError:
+        return finding.message == NO_OBJECT
+    return False
+
+
+def _comes_of_copies(finding: Finding) -> bool:
+    """Whether it is that a request is answered twice, and one of the answers came elsewhere than its own."""
+    asked = {each.exchange for each in finding.frames if each.origin == "us"}
+    came = {each.exchange for each in finding.frames if each.origin == "target"}
+    return finding.requirement == UNANSWERED and finding.message.endswith("twice") and bool(came - asked)
 
 
 def _of_others(finding: Finding) -> set[int]:

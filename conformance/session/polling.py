@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from conformance.model import Frame, Json
 from conformance.session.messages import Call, How
-from conformance.transports import SESSION, Ended, Transport
+from conformance.transports import SESSION, UNFRAMED, Ended, Transport
 from conformance.transports.event_stream import STREAM
 
 RESUME = "resume"
@@ -49,6 +49,9 @@ class Polling:
 
     def heard(self, call: Call, frame: Frame) -> None:
         """An event came on the stream on which the response to `call` is to come."""
+        if UNFRAMED in frame.fields:
+            self._streams.pop(frame.exchange or 0, None)  # the rest would be no more than that again
+            return
         last, retry = frame.fields.get("id"), frame.fields.get("retry", "")
         if not self._resumable or frame.exchange is None or not (last or retry):
             return

@@ -17,8 +17,10 @@ from conformance.target.process import StartError, Used, left_behind
 __all__ = [
     "AGAIN",
     "BARE",
+    "EMPTY",
     "OURS",
     "SESSION",
+    "UNFRAMED",
     "Arrival",
     "Ended",
     "Ending",
@@ -30,6 +32,8 @@ __all__ = [
 ]
 
 AGAIN = "again"
+UNFRAMED, EMPTY = "unframed", "empty"
+"""Fields of what is a message in a stream and no event, and of the end of an answer that held no message."""
 BARE = ("head", "event", "end", "endpoint", "reply")
 """The channels on which no message comes: what HTTP says around messages."""
 OURS = "the client closed the connection"
@@ -42,10 +46,10 @@ class Arrival(NamedTuple):
     """Bytes from the target: one line of stdout, one HTTP body, one SSE payload; or what HTTP says around them.
 
     `channel` is `stdout`, `body` (a whole non-SSE body) or `sse` (the data of one event that has any); without bytes
-    `head` (HTTP status and headers), `event` (an event without data) or `end` (of an answer, as in
+    `head` (HTTP status and headers), `event` (an event without data, or what is UNFRAMED) or `end` (of an answer, as in
     `Ended.arrival`); of HTTP+SSE `endpoint` (the data of the event of that type), `event` (one of a type that is not
     known) and `reply` (the body that answers a POST). AGAIN is nothing that came: the message was sent again, as the
-    server had asked. `fields` are `id`, `retry` and, of HTTP+SSE, `event` of an event;
+    server had asked. `fields` are `id`, `retry` and `event` (a type that is not usual) of an event;
     `surplus` of a body, how many bytes came after its end.
     `at` is a `time.monotonic()`. `omitted` counts bytes cut off because the message was longer than the transport
     keeps.
@@ -96,7 +100,8 @@ class Ended:
         """What comes with it: the unfinished line, or the end of the answer."""
         if self.partial:
             return Arrival("stdout", self.partial, self.at, omitted=self.omitted)
-        return Arrival("end", b"", self.at, self.exchange) if self.answered else None
+        fields = {EMPTY: "yes"} if self.empty else {}
+        return Arrival("end", b"", self.at, self.exchange, fields=fields) if self.answered else None
 
 
 @dataclass(frozen=True, slots=True)

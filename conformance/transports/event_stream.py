@@ -65,6 +65,7 @@ class EventStream:
         self._after_cr = False
         self._fields: dict[str, str] = {}
         self._kind = ""
+        self._unframed = b""
 
     def feed(self, part: bytes) -> list[tuple[bytes, int]]:
         """The data of the events that `part` completes, each with the number of bytes left out of it."""
@@ -86,6 +87,11 @@ class EventStream:
                 events.append(event)
         self._keep(last)
         return events
+
+    @property
+    def unframed(self) -> bytes:
+        """The beginning of a message that stands in the stream and is no event, if there is one."""
+        return self._unframed or (bytes(self._line[:MAX_FIELD]) if _is_bare(self._line) else b"")
 
     @property
     def held(self) -> int:
@@ -126,4 +132,11 @@ class EventStream:
         elif line.startswith((b"id:", b"retry:")):
             name, _, value = line.partition(b":")
             self._fields[name.decode()] = value.removeprefix(b" ")[:MAX_FIELD].decode("utf-8", "replace")
+        elif not self._unframed and _is_bare(line):
+            self._unframed = bytes(line[:MAX_FIELD])
         return None
+
+
+def _is_bare(line: bytearray) -> bool:
+    """Whether a line is JSON where a field should be."""
+    return bytes(line.lstrip()[:1]) in (b"{", b"[") and b'"jsonrpc"' in line

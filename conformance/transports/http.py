@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from conformance.budget import BYTES, MOST_BYTES, kept
 from conformance.model import Limits
 from conformance.target.listening import RunningServer, reach
-from conformance.transports import AGAIN, AND_GONE, OURS, SESSION, Arrival, Ended, Ending
+from conformance.transports import AGAIN, AND_GONE, OURS, SESSION, UNFRAMED, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
-from conformance.transports.event_stream import Event, EventStream, is_stream
+from conformance.transports.event_stream import MESSAGE, Event, EventStream, is_stream
 from conformance.transports.exchange import Job, Over
 from conformance.transports.http_client import client_for, encoded, refused, shut, socket_of, surplus
 from conformance.transports.keep_alive import WAITING, of_server
@@ -330,6 +330,7 @@ class HttpTransport(AtUrl):
     def _stream(self, job: Job, response: Response | WrittenAnswer, status: int, headers: dict[str, str]) -> None:
         events = EventStream()
         unheard = held = 0
+        told = b""
         try:
             for part in decoded(response):
                 at = time.monotonic()
@@ -341,13 +342,16 @@ class HttpTransport(AtUrl):
                     self._event(job, event, Arrival("", event.data, at, job.number, status, headers, event.omitted))
                 more = events.held - held
                 held += self._hold(more)
+                if not told and b"{" in part and (told := events.unframed):
+                    self._put(Arrival("event", told, at, job.number, status, headers, 0, {UNFRAMED: "yes"}))
         finally:
             BYTES.give(held)
             del events  # who keeps the exception keeps this call
 
     def _event(self, job: Job, event: Event, arrival: Arrival) -> None:
         channel = "reply" if job.apart else "sse" if event.is_message else "event"
-        self._put(arrival._replace(channel=channel, fields=event.fields))
+        fields = event.fields if event.kind in MESSAGE else {**event.fields, "event": event.kind}
+        self._put(arrival._replace(channel=channel, fields=fields))
 
     def _body(self, job: Job, response: Response | WrittenAnswer, status: int, headers: dict[str, str]) -> bytes:
         """Passes a body on, if it answers a message; its first bytes."""

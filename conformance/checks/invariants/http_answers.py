@@ -14,10 +14,10 @@ from conformance.checks.ledger import Ledger
 from conformance.codes import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from conformance.model import Frame, Json, Severity
 from conformance.session.exchanges import STREAM, media_type
-from conformance.session.messages import Call, is_id, is_message
+from conformance.session.messages import Call, id_key, is_id, is_message
 from conformance.session.patience import NO_ANSWER
 from conformance.session.session import Session
-from conformance.transports import SESSION
+from conformance.transports import EMPTY, SESSION
 
 NOTIFICATION = "transport-http/notification-accepted-202"
 RESPONSE = "transport-http/response-accepted-202"
@@ -26,6 +26,7 @@ REFUSED = "transport-http/refused-with-http-error"
 TYPE = "transport-http/request-answered-as-json-or-sse"
 ONE_OBJECT = "transport-http/json-answer-is-one-object"
 NO_OBJECT = "a request is answered by a JSON body that is not JSON, or not one object"
+NO_RESPONSE = "a request is answered by a JSON body that is not a response"
 ENDPOINT = "transport-http/post-endpoint"
 VISIBLE = "transport-http/session-id-visible-ascii"
 ECHOED = "jsonrpc/response-id-echoed"
@@ -117,7 +118,7 @@ class HttpAnswers(Watcher):
         elif frame.channel == "end":
             del self._posts[post.sent.exchange or 0]
             if post.head is not None and not 300 <= (post.head.status or 0) < 400:
-                self._end(post, post.head)
+                self._end(post, post.head, EMPTY in frame.fields)
         elif len(post.said) < 2:
             post.said.append(frame)
 
@@ -163,16 +164,24 @@ class HttpAnswers(Watcher):
             what = "the session id has characters that are not visible ASCII"
             self._broke(VISIBLE, what, "only characters from 0x21 to 0x7E", repr(identifier), post, None)
 
-    def _end(self, post: _Post, head: Frame) -> None:
+    def _end(self, post: _Post, head: Frame, empty: bool) -> None:
         if post.kind == "request":
             if (head.status or 0) < 300:
                 self._request(post, head)
+                if empty and not post.said and media_type(head) == JSON and not self._excused(post.sent.message):
+                    self._broke(ONE_OBJECT, NO_OBJECT, "one JSON object: the response", "an empty body", post, None)
             elif any(isinstance(f.message, dict) and "result" in f.message for f in post.said):
                 what = "a request is answered by a result, while the HTTP status says that it failed"
                 given = f"HTTP {head.status}"
                 self._broke(TYPE, what, "HTTP 200 with the result", given, post, self.softened(Severity.WARNING))
         else:
             self._accepted(post, head)
+
+    def _excused(self, message: Json) -> bool:
+        """Whether no answer is due: it was cancelled, or given up."""
+        parts = message if isinstance(message, list) else [message]
+        calls = [self.session.calls.get(id_key(part["id"])) for part in parts if "id" in part]
+        return any(call is None or call.excused for call in calls)
 
     def _accepted(self, post: _Post, head: Frame) -> None:
         """Judge the answer to what asks for none."""
@@ -230,7 +239,7 @@ class HttpAnswers(Watcher):
             self.ledger.held(ONE_OBJECT)
             return
         else:
-            what = "a request is answered by a JSON body that is not a response"
+            what = NO_RESPONSE
         self._broke(ONE_OBJECT, what, "one JSON object: the response", shown(body), post, None)
 
     def _broke(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from conformance.checks.invariants.base import Watcher
-from conformance.checks.invariants.http_answers import due, kind_of
+from conformance.checks.invariants.http_answers import TYPE, due, kind_of
 from conformance.checks.invariants.stream import shown
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Json, Severity, members
@@ -15,7 +15,7 @@ from conformance.session.exchanges import is_stream
 from conformance.session.messages import Call, id_key, is_id
 from conformance.session.session import Session
 from conformance.target.urls import is_loopback
-from conformance.transports import OURS, SESSION
+from conformance.transports import OURS, SESSION, UNFRAMED
 
 DELIVERS = "transport-http/sse-delivers-response"
 NOT_CLOSED = "transport-http/sse-not-closed-before-response"
@@ -28,6 +28,9 @@ UNRELATED = "transport-http/get-stream-messages-unrelated"
 ONE_STREAM = "transport-http/no-broadcast"
 UNIQUE = "transport-http/event-ids-unique"
 
+NO_EVENT = "an answer with the type of a stream of events has a message that is no event"
+EARLY = "the stream of a request ends before the response"
+NO_RETRY = "the connection of a stream is closed before the response, and nothing says when to come back"
 MOST = 5_000
 """Event ids and messages that are remembered."""
 PROXIES = ("via", "x-cache", "cf-ray", "x-served-by")
@@ -65,6 +68,7 @@ class HttpStreams(Watcher):
         UNRELATED,
         ONE_STREAM,
         UNIQUE,
+        TYPE,
     )
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
@@ -106,6 +110,9 @@ class HttpStreams(Watcher):
             stream.owner = self._owner(stream.asked, frame)
             if is_stream(frame) and (frame.status or 0) < 300:
                 self._buffering(stream, frame)
+        elif UNFRAMED in frame.fields:
+            proof = (stream.asked, *([stream.head] if stream.head is not None else []), frame)
+            self._broke(TYPE, NO_EVENT, "data: and the message, then a blank line", shown(frame), proof)
         elif frame.channel in ("sse", "event"):
             if frame.part is None:
                 self._event(stream, frame)
@@ -267,8 +274,7 @@ class HttpStreams(Watcher):
         if stream.retry:
             self.ledger.held(RETRY)
             return
-        what = "the connection of a stream is closed before the response, and nothing says when to come back"
-        self._broke(RETRY, what, "an event with a retry field", "no retry field", self._proof(stream))
+        self._broke(RETRY, NO_RETRY, "an event with a retry field", "no retry field", self._proof(stream))
 
     def _early(self, stream: _Stream) -> None:
         """The stream ended, and at least one response did not come on it."""
@@ -287,7 +293,7 @@ class HttpStreams(Watcher):
             return
         if elsewhere:
             self.ledger.held(DELIVERS)
-        what = "the stream of a request ends before the response"
+        what = EARLY
         self._broke(NOT_CLOSED, what, "the response, then the end", "the end", self._proof(stream))
         if not stream.identified:
             self._broke(DELIVERS, what, "the response on the stream", "the end of the stream", self._proof(stream))

@@ -91,8 +91,18 @@ class Stream(Watcher):
             if not isinstance(frame.message, (dict, list)):
                 self._no_message(frame)
         elif frame.channel == "sse" and frame.exchange is not None:
-            held(SSE)
+            self._typed(frame)
         held(UTF8)
+
+    def _typed(self, frame: Frame) -> None:
+        kind = frame.fields.get("event")
+        if kind is None or not isinstance(frame.message, dict):
+            self.ledger.held(SSE)
+            return
+        # No sentence of the specification names the type; clients that go by the SSE standard pass over others.
+        what = "a message comes in an SSE event of another type than message, where the clients of SDKs miss it"
+        expected, actual = "no event field, or event: message", f"event: {kind[:100]}"
+        self.ledger.broke(SSE, what, expected=expected, actual=actual, frames=(frame,), ceiling=Severity.ADVICE)
 
     def _belongs(self, frame: Frame) -> bool:
         """Whether a line that is JSON by itself continues a pretty-printed message, like `}` does not but `1` does."""

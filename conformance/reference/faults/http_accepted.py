@@ -1,6 +1,8 @@
-"""Faults in how HTTP takes what is no request."""
+"""Faults in how HTTP takes what is no request, and in answers that hold nothing that can be read."""
 
 from __future__ import annotations
+
+import json
 
 from conformance.reference.http_fault import handling, over_http
 
@@ -9,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from conformance.reference.http_fault import Row
+    from conformance.reference.server import Server
 
 
 def _body_on_202(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
@@ -20,6 +23,49 @@ def _ok_instead(handler: Any, proceed: Any, status: int, body: bytes, headers: d
         proceed(200, b'{"status":"ok"}', {**headers, "Content-Type": "application/json"})
     else:
         proceed(status, body, headers)
+
+
+def _unfit_is_well(handler: Any, proceed: Any, body: bytes) -> None:
+    """Answer a response to nothing by an error and status 200."""
+    message = json.loads(body) if b'"result"' in body and b'"method"' not in body else None
+    identity = message.get("id") if isinstance(message, dict) else None
+    if (
+        identity is None
+        or handler.headers.get("Mcp-Session-Id") not in handler.endpoint.sessions
+        or identity in handler.session().questions
+    ):
+        proceed(body)
+    else:
+        handler.answer(200, b'{"jsonrpc":"2.0","error":{"code":-32600,"message":"Nothing was asked"}}', {})
+
+
+def _version_wanted(handler: Any, proceed: Any, body: bytes) -> None:
+    from conformance.reference.http import Refusal
+
+    if b'"notifications/cancelled"' in body and "MCP-Protocol-Version" not in handler.headers:
+        raise Refusal(400, "MCP-Protocol-Version is missing")
+    proceed(body)
+
+
+def _as_events(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    if b'"messages"' not in body:
+        proceed(status, body, headers)
+        return
+    handler.begin_events(headers)
+    handler.wfile.write(body)
+    handler.close_connection = True
+
+
+def _empty_refusals(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    refused = status == 200 and b'"error"' in body
+    proceed(status, b"" if refused else body, {**headers, "Content-Type": "application/json"} if refused else headers)
+
+
+def _named_otherwise(server: Server) -> None:
+    from conformance.reference import streams
+
+    correct = streams.event
+    streams.event = lambda data, identity="": b"event: response\n" * bool(data) + correct(data, identity)
 
 
 _ROWS: tuple[Row, ...] = (
@@ -36,6 +82,41 @@ _ROWS: tuple[Row, ...] = (
         'notifications are answered by 200 with {"status": "ok"}',
         handling(answer=_ok_instead),
         {},
+    ),
+    (
+        "unfit-response-200",
+        "transport-http/refused-with-http-error",
+        "a response to nothing is refused by an error in the body, with status 200",
+        handling(_post=_unfit_is_well),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "version-header-demanded-of-notifications",
+        "http-headers/absent-version-header-means-2025-03-26",
+        "a notification without MCP-Protocol-Version is refused",
+        handling(_post=_version_wanted),
+        {"since": "2025-06-18", "until": "2025-11-25"},
+    ),
+    (
+        "prompts-labelled-as-events",
+        "transport-http/request-answered-as-json-or-sse",
+        "a prompt comes as JSON, and its Content-Type says that it is a stream of events",
+        handling(answer=_as_events),
+        {},
+    ),
+    (
+        "events-named-otherwise",
+        "transport-http/sse-data-is-message",
+        "messages are events of the type response",
+        _named_otherwise,
+        {},
+    ),
+    (
+        "refusals-without-body",
+        "transport-http/json-answer-is-one-object",
+        "JSON that refuses a request is empty",
+        handling(answer=_empty_refusals),
+        {"until": "2025-11-25"},
     ),
 )
 

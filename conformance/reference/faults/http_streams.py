@@ -199,6 +199,13 @@ _ROWS: tuple[Row, ...] = (
         {"until": "2025-11-25"},
     ),
     (
+        "response-copied-to-get",
+        "transport-http/get-stream-without-responses transport-http/no-broadcast",
+        "while a GET listens, responses come on its stream as well",
+        _elsewhere(_is_response, here=True),
+        {"until": "2025-11-25"},
+    ),
+    (
         "progress-on-get",
         "transport-http/get-stream-messages-unrelated transport-http/sse-messages-related",
         "while a GET listens, progress comes on its stream, but for the first",
