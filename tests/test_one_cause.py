@@ -6,12 +6,20 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hostile import measure
 from hostile.registry import load
+
+from conformance.checks.ledger import Ledger
+from conformance.engine.one_cause import unsettle
+from conformance.engine.units import State
+from conformance.model import Finding
+from conformance.revisions import BY_DATE as REVISIONS
+from conformance.survey.survey import CallPolicy
 
 SHORT = ("--revision", "newest", "--timeout", "2", "--start-timeout", "5")
 FEW = ("--fuzz", "3", "--fuzz-time", "1")
@@ -54,6 +62,53 @@ def of_run(server: list[str], folder: Path, *areas: str, frames: Sequence[str] =
 )
 def test_what_only_follows_from_a_defect_is_no_finding(name: str, areas: str, only: set[str], tmp_path: Path) -> None:
     assert failed(name, tmp_path, *areas.split()) - {SILENT} == only
+
+
+@pytest.mark.parametrize(
+    ("name", "only"),
+    [
+        ("numbers-as-text", "jsonrpc/error-code-integer"),
+        ("booleans-as-text", "tools/annotations-shape"),
+        ("nulls-for-what-is-absent", "pagination/next-cursor-string"),
+        ("lists-as-objects", "tools/list-shape"),
+        ("results-in-data", "tools/list-shape"),
+        ("results-as-lists", "jsonrpc/result-is-object"),
+        ("empty-results-as-null", "jsonrpc/result-is-object"),
+        ("one-code-for-all-errors", "jsonrpc/unknown-method-code"),
+        ("refuses-with-null", "jsonrpc/error-has-code-and-message"),
+        ("refuses-with-empty-results", "jsonrpc/unknown-method-refused"),
+        ("errors-beside-results", "jsonrpc/result-xor-error"),
+        ("methods-in-responses", "jsonrpc/valid-messages"),
+        ("declares-nothing", "lifecycle/initialize-result-complete"),
+        ("responses-lose-their-ids", "jsonrpc/response-id-echoed"),
+        ("acknowledges-whatever-comes", "jsonrpc/notification-never-answered"),
+    ],
+)
+def test_what_is_wrong_everywhere_is_one_finding_that_names_the_rest(name: str, only: str, tmp_path: Path) -> None:
+    found = verdicts(name, tmp_path)
+    failing = [each for each in found if each["severity"] in ("violation", "warning")]
+    assert [each["requirement"] for each in failing] == [only]
+    blocked = [each["requirement"] for each in found if each["verdict"] == "blocked" and each["reason"] == only]
+    named = failing[0]["findings"][0]["actual"].partition("; the same breaks ")[2]
+    assert not named or named.split(", ")[0] in blocked
+
+
+def test_a_server_that_always_fails_inside_has_two_findings_what_it_fails_at_and_the_code(tmp_path: Path) -> None:
+    broken = failed("fails-whatever-is-asked", tmp_path)
+    assert broken == {"lifecycle/ping-answered-with-empty-result", "jsonrpc/unknown-method-code"}
+
+
+def test_what_gave_way_is_told_if_what_it_gave_way_to_does_not_come_back() -> None:
+    cause, other = (Finding(name, "jsonrpc/ids", "wrong", "right", "wrong") for name in ("jsonrpc/a", "jsonrpc/b"))
+    state, ledger = State(REVISIONS["2025-11-25"], "stdio", CallPolicy()), Ledger()
+    state.ledgers.append(ledger)
+    state.told_by.append((cause.kind, ledger, other))
+    ledger.findings.append(replace(cause, confirmed=True))
+    assert not unsettle([state])
+    ledger.findings = [replace(cause, confirmed=False)]
+    assert unsettle([state])
+    assert other in ledger.findings
+    assert not unsettle([state])
 
 
 @pytest.mark.parametrize("name", ["runs-one-at-a-time", "only-its-first-process-answers"])

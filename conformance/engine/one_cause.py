@@ -18,6 +18,7 @@ from conformance.session.messages import parse
 from conformance.session.patience import NEXT_UNANSWERED
 
 UNASKED = "jsonrpc/notification-never-answered"
+IGNORED = "cancellation/invalid-cancellation-ignored"
 CANCELLED = "cancellation/late-cancellation-harmless"
 FIRST = "versioning/first-request-served"
 AFTER_INITIALIZE = "versioning/initialize"
@@ -117,6 +118,8 @@ def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
         yield FIRST, lambda finding: finding.requirement != FIRST and _is_of(finding, closed)
     if any(each.requirement == OWN_STREAM and LATE_LOGS in each.message for each in found):
         yield OWN_STREAM, _comes_of_late_logs
+    if any(each.requirement == UNASKED for each in found):
+        yield UNASKED, _comes_of_acknowledging
     in_results = [each for each in found if each.requirement == REFUSED and _told(each)]
     if in_results:
         yield REFUSED, _comes_of(max(in_results, key=lambda each: each.occurrences))
@@ -197,6 +200,13 @@ def _lost_its_id(finding: Finding) -> bool:
 def _comes_of_lost_ids(finding: Finding) -> bool:
     """Whether it says what a response answers, or that none came, where no response says what it answers."""
     return finding.requirement in (UNANSWERED, UNASKED)
+
+
+def _comes_of_acknowledging(finding: Finding) -> bool:
+    """Whether it is that a notification of ours is answered by a response without an id."""
+    heard = [each for _, each in _responses(finding)]
+    answered = bool(heard) and heard[-1].get("id") is None and not _requests(finding)
+    return answered and finding.requirement == IGNORED
 
 
 def _told(finding: Finding) -> set[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import is_integer
 from conformance.checks.invariants.envelope import MEMBERS, OBJECT, VALID, XOR
+from conformance.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from conformance.model import Finding, Frame, Json, members
 from conformance.session.messages import parse
 
@@ -21,7 +22,10 @@ OF_TOOLS = {"content", "isError", "structuredContent"}
 """Members by which a tool tells an error, rightly."""
 EMPTY = {"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 """Methods whose result is empty, rightly."""
-NUMERAL = "number as text"
+INITIALIZED = "lifecycle/initialize-result-complete"
+NUMERAL, UNDECLARED = "number as text", "undeclared"
+OF_REQUESTS = {PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS}
+"""Codes that say what is wrong with a request."""
 NAMED = 6
 """Places that are named; more are counted."""
 
@@ -61,9 +65,12 @@ def defects(found: Collection[Finding], codes: Collection[Json]) -> Iterator[Def
                 "Give each kind of error its own code: -32601 for an unknown method, -32602 for wrong params, -32603 "
                 "for what goes wrong inside, and those that the specification defines beside them.",
             )
-    for key, group in _groups(found, _kind):
+    for key, group in _groups(found, _failure):
+        if len({method for each in group for method in _methods(each)}) >= SEVERAL:
+            yield Defect(tuple(group), "", "")
+    for key, group in (*_groups(found, _kind), *_groups(found, _undeclared)):
         if _rules(group) >= SEVERAL:
-            yield Defect(tuple(group), *_KINDS.get(key, _KINDS["",]))
+            yield Defect(tuple(group), *_KINDS[key])
 
 
 def _groups(found: Iterable[Finding], key_of: Callable[[Finding], Key | None]) -> Iterator[tuple[Key, list[Finding]]]:
@@ -110,7 +117,7 @@ def _result(finding: Finding) -> Key | None:
     result = _last(finding).get("result")
     if not isinstance(result, dict) or result.get("resultType", "complete") != "complete":
         return None  # any method may ask for input, in one form
-    given = frozenset(result.keys() - OF_RESULTS)
+    given = frozenset(result.keys() - OF_RESULTS - {"nextCursor"})
     called = "tools/call" in _methods(finding) and bool(given) and given <= OF_TOOLS
     return None if called else (given,)
 
@@ -142,6 +149,18 @@ def _code(finding: Finding, codes: Collection[Json]) -> Key | None:
     if not due or not is_integer(code) or code in due or due & set(codes):
         return None
     return (code,)
+
+
+def _failure(finding: Finding) -> Key | None:
+    """The code of the error, where success is due, unless it says what is wrong with the request."""
+    code = members(_last(finding).get("error")).get("code")
+    return None if _due(finding) or not is_integer(code) or code in OF_REQUESTS else (code,)
+
+
+def _undeclared(finding: Finding) -> Key | None:
+    """Whether it only says that a capability is not declared, or that there are none."""
+    none = finding.requirement == INITIALIZED and finding.actual.startswith("capabilities is ")
+    return (UNDECLARED,) if none or "/undeclared-" in finding.case else None
 
 
 def _due(finding: Finding) -> set[int]:
@@ -201,9 +220,13 @@ _KINDS: dict[Key, tuple[str, str]] = {
         "Where an object is due comes an array, as some languages write an empty map.",
         "Write objects as {}, also those without members; in PHP cast them: (object) [].",
     ),
-    ("",): (
-        "Values are of another type than the specification gives them, in the same way in many places.",
-        "Write the messages with a JSON encoder, from values of the right types.",
+    ("text",): (
+        "Objects are written as text that holds JSON; they were encoded twice.",
+        "Put them into the message as objects, and encode the message once as a whole.",
+    ),
+    (UNDECLARED,): (
+        "The server serves several features that it does not declare.",
+        'Declare in capabilities whatever is offered: {"tools": {}, "resources": {}, …}.',
     ),
 }
 

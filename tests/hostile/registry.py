@@ -76,6 +76,7 @@ def vary(kind: str, names: str) -> None:
 
 KINDS = (
     "sound",
+    "wholes",
     "manners",
     "floods",
     "sizes",
