@@ -126,12 +126,7 @@ def _of_results(group: list[Finding], given: Hashable) -> Defect:
     names = ", ".join(sorted(map(str, given))) if isinstance(given, frozenset) else ""
     said = f"a result of the members {names}" if names else "an empty result"
     if any(each.requirement == REFUSED for each in group):
-        return Defect(
-            tuple(group),
-            f"What has to be refused is answered by {said}, which clients take for success.",
-            'Answer with {"jsonrpc": "2.0", "id": …, "error": {"code": …, "message": …}}: error stands in the place of '
-            "result.",
-        )
+        return Defect(tuple(group), "", "")  # a common mistake may explain it
     return Defect(
         tuple(group),
         f"Requests of different methods are answered by {said}" + (", as if all had one form." if names else "."),
