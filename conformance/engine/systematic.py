@@ -65,7 +65,7 @@ def defects(found: Collection[Finding], codes: Collection[Json]) -> Iterator[Def
                 "Give each kind of error its own code: -32601 for an unknown method, -32602 for wrong params, -32603 "
                 "for what goes wrong inside, and those that the specification defines beside them.",
             )
-    for key, group in _groups(found, _failure):
+    for _, group in _groups(found, _failure):
         if len({method for each in group for method in _methods(each)}) >= SEVERAL:
             yield Defect(tuple(group), "", "")
     for key, group in (*_groups(found, _kind), *_groups(found, _undeclared)):
