@@ -19,6 +19,9 @@ LONGEST = 200
 SECONDS = 5.0
 """After that no further one is looked at."""
 
+POSITIONS = (0, -1, 1, 2)
+"""Which of the values that are completed are taken."""
+
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.]+(?:,[A-Za-z0-9_.]+)*)\}")
 _FORMS = {
     "": ("", ","),
@@ -41,8 +44,8 @@ _RESERVED = "~:/?#[]@!$&'()*+,;="
 def templates(bench: Bench) -> Iterator[Observation]:
     """What is behind the first templates of whose variables the server completes enough to make a URI.
 
-    It makes that of the first value of each, then of the last, and compares the URIs of what comes with those that it
-    has read before. Invariants judge what is read.
+    It makes that of the first value of each, then of the last and of others, and compares the URIs of what comes with
+    those that it has read before. Invariants judge what is read.
     """
     session, began = bench.session, time.monotonic()
     found = False
@@ -51,9 +54,11 @@ def templates(bench: Bench) -> Iterator[Observation]:
         if not session.alive or time.monotonic() - began > SECONDS:
             break
         read: list[str] = []
-        for position in (0, -1):
+        for position in POSITIONS:
             uri = expanded(template, _values(bench, template, position))
-            if not uri or uri in read or session.patience.features.avoids("resources/read", {"uri": uri}):
+            if uri in read:
+                continue
+            if not uri or session.patience.features.avoids("resources/read", {"uri": uri}):
                 break
             found = True
             call = session.request("resources/read", {"uri": uri})
@@ -79,8 +84,9 @@ def _values(bench: Bench, template: str, position: int) -> dict[str, str]:
                 params["context"] = {"arguments": dict(values)}
             call = bench.session.request("completion/complete", params)
             offered = elements(members(members(call.result).get("completion")).get("values"))
-            if offered and isinstance(offered[position], str) and 0 < len(offered[position]) <= LONGEST:
-                values[name] = offered[position]
+            value = offered[position if position < len(offered) else 0] if offered else None
+            if isinstance(value, str) and 0 < len(value) <= LONGEST:
+                values[name] = value
     return values
 
 

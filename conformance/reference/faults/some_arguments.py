@@ -1,4 +1,4 @@
-"""Faults in results of tools that show with some arguments only: negative, zero, optional, one of several choices."""
+"""Faults that show with some arguments of a tool only (negative, zero, optional, one of several), or one variable."""
 
 from __future__ import annotations
 
@@ -37,7 +37,19 @@ def _texts_null(result: Message) -> None:
         block["text"] = None
 
 
+def _second_item_number(result: Message, call: Call) -> None:
+    if call.params["uri"] == "reference://items/2":
+        result["contents"][0]["text"] = 2
+
+
 FAULTS = (
+    Fault(
+        "second-item-text-number",
+        "resources/read-shape",
+        "of what a template makes, one has a text that is a number",
+        on_result(("resources/read",), _second_item_number),
+        since="2025-06-18",
+    ),
     Fault(
         "negative-argument-misfits",
         CONFORMS,
