@@ -75,7 +75,35 @@ def _more_though_all(result: Message, call: Call) -> None:
     completion.update(total=len(completion["values"]), hasMore=True)
 
 
+def _unknown_template(call: Call, proceed: Proceed) -> Message | None:
+    uri = call.params.get("ref", {}).get("uri", "")
+    return _anything() if "no-such-template" in str(uri) else proceed(call)
+
+
+def _unknown_argument(call: Call, proceed: Proceed) -> Message | None:
+    name = call.params.get("argument", {}).get("name", "")
+    return _anything() if "no-such-argument" in str(name) else proceed(call)
+
+
+def _anything() -> Message:
+    return {"completion": {"values": ["anything"]}}
+
+
 FAULTS = (
+    Fault(
+        "completion-of-unknown-template",
+        "completion/inputs-validated",
+        "a template that does not exist is completed",
+        instead("completion/complete", _unknown_template),
+        since="2025-03-26",
+    ),
+    Fault(
+        "completion-of-unknown-argument",
+        "completion/inputs-validated",
+        "an argument that a prompt or template does not have is completed",
+        instead("completion/complete", _unknown_argument),
+        since="2025-03-26",
+    ),
     Fault(
         "complete-unknown",
         "completion/method-available",
