@@ -206,6 +206,12 @@ FAULTS = (
         _succeeding(("tools/", "prompts/")),
     ),
     Fault(
+        "unknown-methods-of-tasks-succeed",
+        UNKNOWN,
+        "unknown methods that begin with tasks/, logging/ or completion/ are answered by an empty result",
+        _succeeding(("tasks/", "logging/", "completion/")),
+    ),
+    Fault(
         "no-match-null",
         "completion/result-shape",
         "values is null where nothing matches",
