@@ -127,7 +127,7 @@ class Tasks(Watcher):
             listed = result.get("tasks")
             for task in elements(listed):
                 self._seen(task, proof)
-        elif call.method == "tasks/result":
+        elif call.method == "tasks/result" and params.get("taskId") in self._lives:
             named = related(result)
             if named == params.get("taskId"):
                 self.ledger.held(NAMES)

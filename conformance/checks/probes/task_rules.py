@@ -101,6 +101,9 @@ def _waited_for(bench: Bench, tool: Json, params: Json) -> Iterator[Observation]
         session.wait(fetch)
         proof = tuple(sorted((*fetch.proof, *call.proof), key=lambda frame: frame.number))
         yield Observation({"about": "waiting", "answered": bool(fetch.answers)}, fetch, proof, shown(fetch))
+    if bench.survey.declares("tasks.list") and begin(bench, tool, params) is not None:
+        seen = _listed(bench)  # with tasks that are under way among those that were cancelled
+        yield replace(seen, values={"about": "list", **seen.values})
     session.give_up(fetch)
     if not other.over:
         abandon(bench, other)

@@ -109,6 +109,20 @@ def _third_as_first(server: Server) -> None:
     server.task_id = identify
 
 
+def _listed_but(status: str) -> Apply:
+    """Leave out of the list the tasks with that status."""
+
+    def run(call: Call, proceed: Proceed) -> Message | None:
+        known = call.peer.tasks
+        call.peer.tasks = {name: task for name, task in known.items() if task.status != status}
+        try:
+            return proceed(call)
+        finally:
+            call.peer.tasks = known
+
+    return instead("tasks/list", run)
+
+
 def _done(result: Message, call: Call) -> None:
     if result["status"] == "completed":
         result["status"] = "done"
@@ -128,6 +142,18 @@ FAULTS = (
         _fetched_once(),
     ),
     fault("third-task-id-reused", "tasks/id-unique", "the third task has the id of the first", _third_as_first),
+    fault(
+        "tasks-list-without-cancelled",
+        "tasks/list-complete tasks/list-next-cursor",
+        "tasks that were cancelled are not listed",
+        _listed_but("cancelled"),
+    ),
+    fault(
+        "unknown-task-has-result",
+        "tasks/unknown-id-refused",
+        "a task that does not exist has a result",
+        forgiving(lambda call: call.method == "tasks/result" and task_of(call) is None, lambda call: {"content": []}),
+    ),
     fault(
         "task-done",
         "tasks/task-shape",
