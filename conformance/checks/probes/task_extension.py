@@ -123,6 +123,7 @@ def follow(bench: Bench) -> Iterator[Observation]:
     It asks until the task is over, makes up the answers to what the task asks, and compares with plain calls.
     """
     deadline = time.monotonic() + 2 * bench.session.limits.answer
+    cancelled = False
     for number, task in enumerate(tasks(bench, talkative=True)):
         while bench.session.alive and time.monotonic() < deadline:
             get = look(bench, task)
@@ -136,7 +137,11 @@ def follow(bench: Bench) -> Iterator[Observation]:
             for method in ("tasks/get", "tasks/cancel", "tasks/get"):
                 bench.session.request(method, {"taskId": task.identifier})
         yield from _beside_plain(bench, task)
-        if task.answered:
+        if not number:  # in the old way, by a client that takes no tasks: what is a task shows by itself
+            old = {**task.params, "task": {"ttl": 60_000}, "_meta": without_extension(bench)}
+            call_quickly(bench.session, old)
+        if task.answered and not cancelled:
+            cancelled = True
             yield from _cancelled_while_asking(bench, task)
         if number + 1 == FEW or time.monotonic() > deadline:
             return
@@ -188,7 +193,6 @@ def _beside_plain(bench: Bench, task: Followed) -> Iterator[Observation]:
     plain = call_quickly(bench.session, params)
     tool = str(task.params.get("name"))
     yield Observation({"about": "undeclared", "tool": tool, "done": done}, plain)
-    call_quickly(bench.session, {**params, "task": {"ttl": 60_000}})  # in the old way: what a task is shows by itself
     if task.status == "completed" and _is_refused(plain) and _is_refused(again := call_quickly(bench.session, params)):
         frames = (task.created.sent, *plain.proof, *task.gets[-1].proof)
         yield Observation({"about": "error", "tool": tool, "same": again.error == plain.error}, task.gets[-1], frames)
