@@ -122,18 +122,22 @@ def _silent_by_name(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
-def _remembering(handler: Any, proceed: Any) -> Any:
-    body = proceed()
-    handler.has_called = getattr(handler, "has_called", False) or b'"tools/call"' in body
-    return body
+def _fewer_once(method: str, member: str) -> Apply:
+    """Leave out one thing in a list, on connections on which that method was asked for."""
 
+    def remember(handler: Any, proceed: Any) -> Any:
+        body = proceed()
+        handler.has_called = getattr(handler, "has_called", False) or f'"{method}"'.encode() in body
+        return body
 
-def _fewer_once_called(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
-    if getattr(handler, "has_called", False) and b'"tools":[' in body:
-        message = json.loads(body)
-        message["result"]["tools"].pop()
-        body = json.dumps(message).encode()
-    proceed(status, body, headers)
+    def answer(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+        if getattr(handler, "has_called", False) and f'"{member}":['.encode() in body:
+            message = json.loads(body)
+            message["result"][member].pop()
+            body = json.dumps(message).encode()
+        proceed(status, body, headers)
+
+    return handling(read_body=remember, answer=answer)
 
 
 def _leave_all(call: Call, proceed: Proceed) -> Message | None:
@@ -262,7 +266,23 @@ FAULTS = (
         "tools-fewer-once-called-on-connection",
         "tools/list-independent-of-connection",
         "a connection on which a tool was called sees fewer tools",
-        handling(read_body=_remembering, answer=_fewer_once_called),
+        _fewer_once("tools/call", "tools"),
+        since=NEW,
+        transports="http",
+    ),
+    Fault(
+        "resources-fewer-once-called-on-connection",
+        "resources/list-independent-of-connection",
+        "a connection on which a tool was called sees fewer resources",
+        _fewer_once("tools/call", "resources"),
+        since=NEW,
+        transports="http",
+    ),
+    Fault(
+        "prompts-fewer-once-filled-on-connection",
+        "prompts/list-independent-of-connection",
+        "a connection on which a prompt was filled sees fewer prompts",
+        _fewer_once("prompts/get", "prompts"),
         since=NEW,
         transports="http",
     ),
