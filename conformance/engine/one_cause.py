@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -36,6 +37,8 @@ SHIFTED = 3
 HIGHEST = 2**31
 """Ids above are odd on purpose: what comes of them may be rounded, and tells nothing of others."""
 UTF8 = "jsonrpc/messages-utf8"
+PINGS = "lifecycle/ping-answered-promptly"
+REFUSED_BY_HTTP = re.compile(r"status ([45]\d\d) held no response")
 OF_SILENCE = (NEXT_UNANSWERED, " held no response", "HTTP status 200")
 """What is said of an answer that came and could not be read."""
 OF_ERRORS = {"error", "errors", "isError", "code", "message", "success", "status"}
@@ -109,6 +112,9 @@ def _causes(ledgers: Iterable[Ledger]) -> Iterator[tuple[str, Follows]]:
         yield ONE_OBJECT, partial(_comes_of_bodies, cause=ONE_OBJECT)
     if any(each.message == NO_EVENT for each in found):
         yield TYPE, lambda finding: finding.actual == "silence"
+    for ping in [each for each in found if each.requirement == PINGS]:
+        if told := REFUSED_BY_HTTP.search(ping.actual):
+            yield PINGS, partial(_comes_of_refusals, status=told[1])
     if any(each.requirement == UTF8 for each in found):
         yield UTF8, _comes_of_encoding
     if any(each.requirement == NO_RESPONSES for each in found):
@@ -149,6 +155,13 @@ def _comes_of_bodies(finding: Finding, cause: str) -> bool:
     """Whether it is that a request has no answer, where one may have come that could not be read."""
     silent = any(words in finding.actual for words in OF_SILENCE) or finding.message in (EARLY, NO_RETRY)
     return finding.requirement not in (cause, TYPE, ONE_OBJECT) and silent
+
+
+def _comes_of_refusals(finding: Finding, status: str) -> bool:
+    """Whether it is that something is not answered, where HTTP refuses even pings with that status."""
+    told = (f"status {status} held", f"HTTP {status}", NEXT_UNANSWERED)
+    refused = finding.actual.strip('"') == status or any(words in finding.actual for words in told)
+    return finding.requirement != PINGS and refused
 
 
 def _comes_of_encoding(finding: Finding) -> bool:

@@ -69,7 +69,8 @@ def prompt_pings(bench: Bench) -> Iterator[Observation]:
         if number < PINGS and session.alive and isinstance(call.result, dict) and took < PROMPTLY:
             continue
         call.excused = session.alive and not call.answers  # the case tells of silence
-        values: dict[str, Json] = {"unanswered": call.excused, "within-5-s": took < PROMPTLY}
+        status = call.head.status or 0 if call.head is not None else 0
+        values: dict[str, Json] = {"unanswered": call.excused, "within-5-s": took < PROMPTLY, "status": status}
         actual = f"it took {took:.1f} s" if call.answers else call.lost
         yield Observation(values, None if call.excused else call, frames=call.proof, actual=actual)
         return

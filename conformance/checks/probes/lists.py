@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from conformance.catalogue.patterns import shorten
 from conformance.checks.probes import Bench, Observation
 from conformance.model import Frame, Json
-from conformance.session.exchanges import head_of, heard, listen_by_get, over
+from conformance.session.exchanges import head_of, heard, is_stream, listen_by_get, over
 from conformance.session.session import Call, Session, encode
 from conformance.survey.picks import KEYS
 from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, capability_of, list_changed, read_no_further, size_of
@@ -136,7 +136,7 @@ def _opened_stream(session: Session, last: str = "") -> tuple[bool, Frame]:
     """Whether the stream opens, and the GET; with `last` it is the rest after the event with that id."""
     sent = listen_by_get(session, last)
     head = head_of(session, sent, session.limits.quiet)
-    return head is not None and head.status == 200, sent
+    return head is not None and head.status == 200 and is_stream(head), sent
 
 
 def heard_to_the_end(session: Session) -> bool:

@@ -300,10 +300,10 @@ _ROWS: tuple[Row, ...] = (
         {"until": "2025-11-25"},
     ),
     (
-        "missing-session-call-403",
+        "missing-session-call-404",
         "transport-http/missing-session-id-400",
-        "a tool that is called without session id gives 403",
-        handling(_post=_refused_otherwise(b'"tools/call"', 400, 403)),
+        "a tool that is called without session id gives 404",
+        handling(_post=_refused_otherwise(b'"tools/call"', 400, 404)),
         {"until": "2025-11-25"},
     ),
     (
