@@ -71,14 +71,15 @@ class Stage:
     def fit(self) -> bool:
         """Whether another case may be played in this session."""
         session = self.session
-        return session.alive and session.opened and not (session.deaf or session.finished)
+        over = session.deaf or session.finished or session.requests.overloaded
+        return session.alive and session.opened and not over
 
     def close(self) -> None:
         """Close the session and let the invariants judge its end. Idempotent."""
         if self.session.ending is not None:
             self._part()
             return
-        if self.session.spent:
+        if self.session.spent or self.session.requests.overloaded:
             self.session.drop()
             self._connections.release(self.session)
             self._part()

@@ -44,6 +44,33 @@ def _legible(identifier: str) -> str:
     return "".join(each for each in identifier if each.isascii() and each != "?")
 
 
+MOST_EXTRA = 6.0
+"""Seconds by which a wait becomes longer at most because other requests are still being answered."""
+
+
+class Backlog:
+    """A wait of so many seconds: a server that answers one request after another is not silent meanwhile."""
+
+    def __init__(self, requests: Requests, seconds: float) -> None:
+        self._requests, self._seconds = requests, seconds
+        self.extra = 0.0
+        """Seconds by which the wait became longer."""
+
+    def extended(self, deadline: float) -> float:
+        """The deadline or, once it has passed, one that is as long after another answer that came meanwhile.
+
+        Raises NotWaitedFor once that has gone on for too long.
+        """
+        more = self._requests.answered_at + self._seconds - deadline
+        if more <= 0 or time.monotonic() < deadline:
+            return deadline
+        self.extra += more
+        if self.extra > MOST_EXTRA:
+            self._requests.overloaded = True
+            raise NotWaitedFor("the server takes long for what was asked before, one request after another")
+        return deadline + more
+
+
 class Requests:
     """All requests of ours, by `id_key`; `waiting` are those without an answer.
 
@@ -61,6 +88,10 @@ class Requests:
         self.adopted: dict[int, Call] = {}
         self.stuck = False
         """Whether the target has let pass the time for an answer, and has answered nothing since."""
+        self.overloaded = False
+        """Whether it answers one request after another and is so far behind that nothing else is to be learned soon."""
+        self.answered_at = 0.0
+        """When the last answer came."""
         self.unread: Frame | None = None
         self._large: list[list[Frame]] = []
         self._told: list[Call] = []
@@ -155,6 +186,7 @@ class Requests:
         if len(frame.data) >= LARGE:
             self._large.append(call.answers)
         self.waiting.pop(id_key(call.id), None)
+        self.answered_at = time.monotonic()
         self._stray = None
         self.stuck = False
         if len(call.answers) > 1:

@@ -18,7 +18,7 @@ from conformance.session.patience import GRACE, NO_ANSWER, Patience
 from conformance.session.polling import come_back
 from conformance.session.posts import Posts
 from conformance.session.reading import HUGE, read
-from conformance.session.requests import Requests, is_response, may_answer
+from conformance.session.requests import Backlog, Requests, is_response, may_answer
 from conformance.session.trace import Trace
 from conformance.session.watching import Watching
 from conformance.transports import BARE, Arrival, Ended, Ending, Transport, replaced
@@ -216,10 +216,12 @@ class Session:
         usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self.opened)
         limit, hurried = usual if timeout is None else (timeout, False)
         deadline, away = time.monotonic() + limit, self.transport.away
+        backlog = Backlog(self.requests, limit)
         for call in calls:
             call.revive()
         while waiting := [] if until() else [call for call in calls if not call.done]:
-            deadline = deadline if hurried else self.requests.polling.extended(deadline, waiting, limit)
+            if not hurried:
+                deadline = backlog.extended(self.requests.polling.extended(deadline, waiting, limit))
             left, due = deadline + self.transport.away - away - time.monotonic(), self.requests.due
             if due is not None and (due <= 0 or left <= 0):
                 self.requests.adopt()
@@ -237,7 +239,7 @@ class Session:
             if call.turned_down and call.answers and call.sent.exchange in self.requests.by_exchange:
                 self.await_exchange(call.sent.exchange, self.limits.quiet)
         if self.opened:  # else it may be the start of the target that takes long
-            began = deadline - limit + self.transport.away - away
+            began = deadline - limit - backlog.extra + self.transport.away - away
             began = began if waiting else self._delays.shifted(began, now)
             self.patience.waited(began, now, full, answered=not waiting, patient=limit >= full)
         begun = self.transport.unfinished() if waiting and self.ended is None else b""

@@ -96,6 +96,8 @@ KINDS = (
     "machine",
     "over_http",
     "over_sse",
+    "burdens",
+    "burdens_over_http",
     "websocket_frames",
     "over_websocket",
 )
