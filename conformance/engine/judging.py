@@ -13,6 +13,7 @@ from conformance.checks.probes import Bench
 from conformance.checks.probes.outcome import (
     UNANSWERED,
     UNKNOWN_STOPS,
+    behind_gateway,
     life,
     refused_by_http,
     shown,
@@ -237,6 +238,8 @@ class Judge:
         if call is not None and call.answers:
             self.ledger.held(expectation.requirement)
             return
+        if call is not None and behind_gateway(call):
+            raise Stop(unanswered(self.bench, call)[1], blocked=False)
         if call is not None:
             call.excused = True  # silence is told here, with its cause
         actual = shown(call) if call is not None else "silence"

@@ -13,8 +13,10 @@ from conformance.session.session import MAY_TAKE_LONG, Call, Session, encode
 UNANSWERED = "jsonrpc/every-request-answered-once"
 UNKNOWN_STOPS = "after a request for an unknown method the server stops answering"
 """What findings of cases and of campaigns say, so that they are one."""
-OF_OTHERS = {401, 403, 404, 407, 408, 429}
-"""HTTP statuses that are about who asks, the session, or how much is asked."""
+GATEWAY = (502, 503, 504)
+"""HTTP statuses by which what stands before a server says that it does not answer."""
+OF_OTHERS = {401, 403, 404, 407, 408, 429, *GATEWAY}
+"""HTTP statuses that are about who asks, the session, how much is asked, or what stands before the server."""
 
 
 def life(session: Session) -> Literal["goes on", "lost a request", "over"]:
@@ -61,8 +63,13 @@ def refused_by_http(call: Call) -> bool:
 
 
 def turned_away(call: Call) -> bool:
-    """Whether its HTTP status says that the client is wrong, for whatever reason."""
-    return 400 <= _status(call) < 500
+    """Whether its HTTP status says that the client is wrong, for whatever reason, or that a gateway gave up."""
+    return 400 <= _status(call) < 500 or behind_gateway(call)
+
+
+def behind_gateway(call: Call) -> bool:
+    """Whether what stands before the server has answered, since the server did not, or not in time."""
+    return not call.answers and _status(call) in GATEWAY
 
 
 def _status(call: Call) -> int:
