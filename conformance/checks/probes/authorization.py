@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,7 @@ from conformance.session.eras.handshake import Handshake
 from conformance.session.exchanges import STREAM
 from conformance.session.messages import Unavailable
 from conformance.session.session import Session
+from conformance.survey.picks import PICKS
 from conformance.transports import SESSION
 
 INVENTED = "mcp-conform-invalid"
@@ -271,24 +273,51 @@ def requests(bench: Bench) -> Iterator[Observation]:
         raise Unavailable(f"{method} is not served with the token that was given")
     way = "with the id of a session" if named else "on a connection that had one with a token"
     visit = visitor.ask(method, params)
-    yield _tokenless(way, named, visit, visit.served)
+    yield _tokenless(way, named, visit, visit.served, seen)
+    served = visit.served
     for later, asked in further.items() if guards_all(seen) else ():
         if visitor.ask(later, asked, own).served:
             visit = visitor.ask(later, asked)
-            yield _tokenless(f"{_purpose(later)}, {way}", named, visit, visit.served)
+            served |= visit.served
+            yield _tokenless(f"{_purpose(later)}, {way}", named, visit, visit.served, seen)
+    if guards_all(seen) and not served:
+        for visit, accepted in _others(bench, visitor, {method, *further}):
+            yield _tokenless(f"for {visit.method}, {way}", named, visit, accepted, seen)
     if handshake and guards_all(seen):
         visit = visitor.bare("GET")
         served = visit.status == 200 and visit.page.type == STREAM
-        yield _tokenless("for the stream of a session, by GET", named, visit, served)
+        yield _tokenless("for the stream of a session, by GET", named, visit, served, seen)
     if handshake and named and guards_all(seen):
         visit = visitor.bare("DELETE")
-        yield _tokenless("that ends a session, by DELETE", named, visit, visit.status in (200, 202, 204))
+        yield _tokenless("that ends a session, by DELETE", named, visit, visit.status in (200, 202, 204), seen)
     visitor.leave(own)
 
 
-def _tokenless(way: str, session: bool, visit: Visit, served: bool) -> Observation:
-    """A request without a token, after those with one."""
+def _others(bench: Bench, visitor: Visitor, known_ones: set[str]) -> Iterator[tuple[Visit, bool]]:
+    """Other messages without a token, up to the first that is accepted: a notification, and the other methods."""
+    visit = visitor.tell("notifications/cancelled", {"requestId": "mcp-conform-unknown"})
+    yield visit, visit.status in (200, 202, 204)
+    if visit.status in (200, 202, 204):
+        return
+    with suppress(Unavailable):
+        others = {asked["method"]: asked["params"] for asked in reversed(PICKS["any-request"](bench.survey))}
+        for method, params in others.items():
+            if method in known_ones or not visitor.ask(method, params, needed(bench)).served:
+                continue
+            visit = visitor.ask(method, params)
+            yield visit, visit.served
+            if visit.served:
+                return
+
+
+def _tokenless(way: str, session: bool, visit: Visit, served: bool, seen: Access) -> Observation:
+    """A request without a token, after those with one; `usual` are what the first one in the run brought."""
+    given = visit.challenge.parameters if visit.challenge is not None else {}
+    usual = seen.visit.challenge.parameters if seen.visit.challenge is not None else {}
     facts: dict[str, Json] = {"way": way, "session": session, "status": visit.status, "served": served}
+    facts["usual-status"] = seen.visit.status
+    facts["lacks-metadata"] = is_url(seen.named) and not is_url(given.get("resource_metadata", ""))
+    facts["lacks-scope"] = bool(usual.get("scope")) and not given.get("scope")
     return Observation(facts, None, visit.proof, visit.told)
 
 

@@ -76,6 +76,11 @@ class Visitor:
             message["params"] = params
         return self._post(method, message, authorization)
 
+    def tell(self, method: str, params: Json, authorization: str | None = None) -> Visit:
+        """A notification, with this value of the header Authorization, or without it."""
+        params = self.bench.session.era.dress(self.bench.session, params)
+        return self._post(method, {"jsonrpc": "2.0", "method": method, "params": params}, authorization)
+
     def open(self, authorization: str | None = None) -> Visit:
         """The opening of the era; a session of the handshake era is opened if the server lets us."""
         session = self.bench.session

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 
 from conformance.checks.probes import Bench, Observation
+from conformance.checks.probes.outcome import behind_gateway
 from conformance.model import Json
 from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
@@ -51,6 +52,8 @@ def written_otherwise(bench: Bench) -> Iterator[Observation]:
             if not isinstance(call.result, dict):
                 raise Unavailable("the same request is not served either when it is written as usual")
             continue
+        if behind_gateway(call):
+            raise Unavailable(call.lost)
         served = isinstance(call.result, dict)
         became = "served" if served else "refused" if call.answers else "not answered"
         yield Observation({"way": way, "became": became}, frames=call.proof, actual=call.lost)

@@ -34,12 +34,34 @@ def _unchecked(check: str, *methods: str) -> Apply:
     return guarding(**{"authorize": authorize, check: checked})
 
 
-def _calls_are_free(handler: Any, proceed: Any, body: bytes) -> None:
-    """Ask for no token where a tool is called."""
-    if b'"tools/call"' in body and "Authorization" not in handler.headers:
-        handler.user = "alice"
-    else:
-        proceed(body)
+def _free(method: bytes) -> Apply:
+    """Ask for no token where that stands in the body."""
+
+    def authorize(handler: Any, proceed: Any, body: bytes) -> None:
+        if method in body and "Authorization" not in handler.headers:
+            handler.user = "alice"
+        else:
+            proceed(body)
+
+    return guarding(authorize=authorize)
+
+
+def _refused(method: bytes, status: int = 401, without: str = "") -> Apply:
+    """Where that stands in the body, refuse what has no token otherwise: the challenge without a parameter."""
+
+    def authorize(handler: Any, proceed: Any, body: bytes) -> None:
+        from conformance.reference.http import Refusal
+
+        try:
+            proceed(body)
+        except Refusal as refusal:
+            if method not in body or "Authorization" in handler.headers:
+                raise
+            told = refusal.headers["WWW-Authenticate"].removeprefix("Bearer ").split(", ")
+            kept = ", ".join(each for each in told if not without or not each.startswith(without))
+            raise Refusal(status, str(refusal), {"WWW-Authenticate": f"Bearer {kept}"}) from None
+
+    return guarding(authorize=authorize)
 
 
 def _signed_unless_in_capitals(handler: Any, proceed: Any, text: str, signature: str) -> None:
@@ -89,8 +111,50 @@ _ROWS: tuple[Row, ...] = (
         "call-without-token",
         f"{EACH} {NO_AUTHENTICATION}",
         "a tool is called without a token",
-        guarding(authorize=_calls_are_free),
+        _free(b'"tools/call"'),
         {},
+    ),
+    (
+        "prompt-without-token",
+        f"{EACH} {NO_AUTHENTICATION}",
+        "a prompt is filled without a token",
+        _free(b'"prompts/get"'),
+        {},
+    ),
+    (
+        "notification-without-token",
+        f"{EACH} {NO_AUTHENTICATION}",
+        "notifications are accepted without a token",
+        _free(b'"notifications/'),
+        {},
+    ),
+    (
+        "call-without-token-403",
+        "authorization/missing-token-401",
+        "a tool that is called without a token gives 403",
+        _refused(b'"tools/call"', status=403),
+        {},
+    ),
+    (
+        "notification-without-token-400",
+        "authorization/missing-token-401",
+        "a notification without a token gives 400",
+        _refused(b'"notifications/', status=400),
+        {},
+    ),
+    (
+        "challenge-without-metadata-in-calls",
+        "authorization/www-authenticate-names-metadata",
+        "a 401 to the call of a tool does not name the metadata of the resource",
+        _refused(b'"tools/call"', without="resource_metadata"),
+        {"since": "2025-06-18", "until": "2025-06-18"},
+    ),
+    (
+        "challenge-without-scope-in-calls",
+        "authorization/challenge-names-scope",
+        "a 401 to the call of a tool names no scope",
+        _refused(b'"tools/call"', without="scope"),
+        {"since": "2025-11-25"},
     ),
 )
 
