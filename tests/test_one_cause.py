@@ -111,6 +111,19 @@ def test_what_gave_way_is_told_if_what_it_gave_way_to_does_not_come_back() -> No
     assert not unsettle([state])
 
 
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        ("slow-after-thirty-requests", "cancellation/at-once"),
+        ("answers-after-most-of-the-patience", "cancellation/race"),
+    ],
+)
+def test_a_server_that_answers_one_request_after_another_is_not_blamed_for_silence(
+    name: str, case: str, tmp_path: Path
+) -> None:
+    assert failed(name, tmp_path, case) == set()
+
+
 @pytest.mark.parametrize("name", ["runs-one-at-a-time", "only-its-first-process-answers"])
 def test_a_server_that_starts_no_second_time_is_not_blamed_for_its_silence(name: str, tmp_path: Path) -> None:
     found = verdicts(name, tmp_path, "lifecycle", "discovery")

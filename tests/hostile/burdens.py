@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from hostile.base import Message, Server
 
 SLOW = "^(a+)+$"
+SLOW_ONLY: Any = {"statuses": (0, 3)}
+"""A server that answers everything, one after another, breaks nothing."""
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x1b[31m\u202e\x00\r\b"
 PATHS = ("../../x", "/etc/passwd", "-rf", "$(id)", "a;b", "..\\x", "CON", "~", ".", "a\tb", "%2e%2e%2f", "'\"<&>")
 
@@ -56,9 +59,14 @@ def _tool(name: str, **schema: Any) -> Message:
 
 # -- time
 
-add("answers-after-most-of-the-patience", "Takes 1.8 s for each answer.", _waiting(lambda _: 1.8))
-add("slower-with-each-request", "Takes 10 ms more for each answer.", _waiting(lambda server: server.heard * 0.01))
-add("slow-after-thirty-requests", "Takes 1.5 s once it has heard 30.", _waiting(lambda s: 1.5 * (s.heard > 30)))
+add("answers-after-most-of-the-patience", "Takes 1.8 s for each answer.", _waiting(lambda _: 1.8), **SLOW_ONLY)
+add("slower-with-each-request", "Takes 10 ms more for each answer.", _waiting(lambda s: s.heard * 0.01), **SLOW_ONLY)
+add(
+    "slow-after-thirty-requests",
+    "Takes 1.5 s, once it has heard 30.",
+    _waiting(lambda s: 1.5 * (s.heard > 30)),
+    **SLOW_ONLY,
+)
 
 
 @target()
@@ -196,25 +204,6 @@ def a_thousand_slow_resources(server: Server) -> None:
 
 
 @target()
-def every_rule_broken_in_each_tool(server: Server) -> None:
-    """Lists 2000 tools, each wrong in ten ways of its own."""
-    server.tools = [
-        {
-            "name": n,
-            "title": [],
-            "description": {},
-            "inputSchema": {"type": f"t{n}", "properties": [n], "required": {"a": n}},
-            "outputSchema": f"o{n}",
-            "annotations": {"readOnlyHint": n},
-            "icons": {"src": n},
-            "execution": n,
-            "_meta": n,
-        }
-        for n in range(2000)
-    ]
-
-
-@target()
 def a_thousand_messages_before_each_answer(server: Server) -> None:
     """Logs 1000 messages before each answer."""
 
@@ -254,12 +243,6 @@ def every_answer_deep_and_large(server: Server) -> None:
 
 
 @target()
-def names_of_5_mb(server: Server) -> None:
-    """Has a member whose name has 5 MB in every result."""
-    _meta(server, lambda: {"k" * 5_000_000: 1})
-
-
-@target()
 def a_hundred_thousand_times_the_same_member(server: Server) -> None:
     """Writes the member _meta of every result 100 000 times."""
     _meta(server, lambda: {"a": 1})
@@ -296,12 +279,6 @@ def ten_megabytes_of_escapes(server: Server) -> None:
 
 
 @target()
-def a_hundred_thousand_capabilities(server: Server) -> None:
-    """Declares 100 000 experimental capabilities."""
-    server.capabilities = {**server.capabilities, "experimental": {f"x{n}": {"n": n} for n in range(100_000)}}
-
-
-@target()
 def ten_thousand_icons(server: Server) -> None:
     """Has 10 000 icons at each tool."""
     icons = [{"src": f"https://example.com/{n}.png", "sizes": ["48x48"]} for n in range(10_000)]
@@ -320,13 +297,6 @@ def error_data_of_5_mb(server: Server) -> None:
     server.edit = edit
 
 
-@target()
-def structured_content_of_30_mb(server: Server) -> None:
-    """Answers calls with 30 MB of numbers as structuredContent, promised by no schema."""
-    numbers = list(range(4_000_000))
-    server.methods["tools/call"] = lambda _: {"content": [], "structuredContent": {"n": numbers}}
-
-
 # -- processes
 
 
@@ -336,26 +306,11 @@ def ends_with_output_pending(server: Server) -> None:
 
     def call(_params: Message) -> Any:
         os.set_blocking(1, False)
-        try:
+        with contextlib.suppress(OSError):
             os.write(1, b'{"jsonrpc": "2.0", "id": 1, "result": {"content": "' + b"x" * 4_000_000)
-        except OSError:
-            pass
         os._exit(0)
 
     server.methods["tools/call"] = call
-
-
-@target()
-def closes_all_and_lives_on(server: Server) -> None:
-    """Closes stdin, stdout and stderr once a tool is called, ignores SIGTERM, and stays."""
-
-    def close() -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        for number in (0, 1, 2):
-            os.close(number)
-        bounds.wait()
-
-    server.before["tools/call"] = close
 
 
 @target()
@@ -368,19 +323,6 @@ def a_traceback_of_20_mb_at_the_end(server: Server) -> None:
         os._exit(1)
 
     server.after["end"] = end
-
-
-@target()
-def drips_after_the_end(server: Server) -> None:
-    """Stays when its input has ended, and logs twice a second, also at SIGTERM."""
-
-    def drip() -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        while True:
-            server.tell("notifications/message", {"level": "info", "data": "not yet"})
-            time.sleep(0.5)
-
-    server.after["end"] = drip
 
 
 @target()
@@ -424,14 +366,6 @@ def a_new_child_holds_stdout(server: Server) -> None:
 
 
 @target()
-def random_bytes_before_each_answer(server: Server) -> None:
-    """Writes 4 kB of random bytes, in a line of their own, before each answer."""
-    plain = server.write
-    noise = bytes(range(256)).replace(b"\n", b"") * 16
-    server.write = lambda data: plain(noise + b"\n" + data)
-
-
-@target()
 def escapes_in_all_texts(server: Server) -> None:
     """Has escape sequences, NUL and marks of direction in every text that it says."""
 
@@ -462,57 +396,4 @@ def names_like_paths(server: Server) -> None:
     server.methods["resources/list"] = lambda params: server.page(params, "resources", resources)
 
 
-@target()
-def stderr_in_terminal_language(server: Server) -> None:
-    """Writes 20 MB of escape sequences and binary bytes to stderr, without a newline, before it serves."""
-
-    def write() -> None:
-        for _ in range(200):
-            os.write(2, b"\x1b[2J\x1b[H\x1b]52;c;eA==\x07\xff\xfe\x00" * 5_000)
-
-    server.after["start"] = write
-
-
-# -- schemas
-
-
-@target()
-def a_tree_that_doubles(server: Server) -> None:
-    """Admits trees whose every node must have two such nodes, sixteen levels down, one definition a level."""
-    definitions: Message = {"n0": {"type": "object", "properties": {"v": {"type": "string"}}, "required": ["v"]}}
-    for level in range(1, 17):
-        node = {"$ref": f"#/$defs/n{level - 1}"}
-        definitions[f"n{level}"] = {
-            "type": "object",
-            "properties": {"l": node, "r": node, "m": node},
-            "required": ["l", "r", "m"],
-        }
-    server.tools = [_tool("tree", **{"$defs": definitions, **definitions["n16"]})]
-
-
-@target()
-def five_thousand_patterns(server: Server) -> None:
-    """Promises nothing but 5000 patternProperties, and gives 5000 members."""
-    patterns = {f"^(x+)+{n}$": {"type": "integer"} for n in range(5000)}
-    promised = {"type": "object", "patternProperties": patterns, "additionalProperties": False}
-    server.tools = [{**_tool("many"), "outputSchema": promised}]
-    given = {"x" * 30 + str(n): n for n in range(5000)}
-    server.methods["tools/call"] = lambda _: {
-        "content": [{"type": "text", "text": json.dumps(given)}],
-        "structuredContent": given,
-    }
-
-
-@target()
-def unique_items_of_objects(server: Server) -> None:
-    """Promises a list of objects that are all different, and gives 20 000 that are nearly alike."""
-    promised = {"type": "object", "properties": {"n": {"type": "array", "uniqueItems": True}}}
-    server.tools = [{**_tool("unique"), "outputSchema": promised}]
-    given = {"n": [{"a": {"b": [n, {}]}} for n in range(20_000)]}
-    server.methods["tools/call"] = lambda _: {
-        "content": [{"type": "text", "text": json.dumps(given)}],
-        "structuredContent": given,
-    }
-
-
-vary("burdens", "")
+vary("burdens", "another-error-each-time names-like-paths")

@@ -155,4 +155,4 @@ def _get_ends_at_once(_server: Any) -> None:
 add("http-get-with-ids-without-end", "Sends ids and retry: 0 without end on GET.", _many_streams, **HTTP)
 add("http-get-asks-to-come-again", "Ends each GET at once and asks to come again at once.", _get_ends_at_once, **HTTP)
 
-vary("burdens_over_http", "")
+vary("burdens_over_http", "http-endless-headers http-every-second-fails")
