@@ -36,7 +36,7 @@ MAX_UNHEARD = 64 * 1024 * 1024
 """Bytes of a stream without an event."""
 MAX_IN_FLIGHT = 32
 MAX_HANGING = 96
-"""Exchanges beside those that have waited long for an answer."""
+"""Exchanges beside those, that have waited long for an answer or have one that does not end."""
 MAX_REPLACED = 100
 """Ids of a session that are known to be its own though a later answer gave another one."""
 
@@ -108,6 +108,9 @@ class HttpTransport(AtUrl):
                 if len(self._under_way) > self._workers and self._workers < self._most_workers():
                     self._workers += 1
                     threading.Thread(target=self._serve, daemon=True).start()
+                elif len(self._under_way) > self._workers:  # an answer that does not end must not hold up the next
+                    ends = ((n, job) for n, job in self._under_way.items() if job.answered and job.method != "GET")
+                    self.break_off(next((n for n, job in ends if not job.dropped), 0))
             return self._next
 
     def carry(self, headers: Mapping[str, str]) -> None:
@@ -171,7 +174,7 @@ class HttpTransport(AtUrl):
     def _most_workers(self) -> int:
         """How many exchanges may be under way: those that hang must not keep others from being sent."""
         late = time.monotonic() - WAITING
-        hang = sum(job.method == "DELETE" or job.waits_since(late) for job in self._under_way.values())
+        hang = sum(j.method == "DELETE" or j.answered or j.waits_since(late) for j in self._under_way.values())
         return MAX_IN_FLIGHT + min(hang, MAX_HANGING)
 
     def _kept_waiting(self, late: float) -> bool:

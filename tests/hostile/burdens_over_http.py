@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 from hostile import bounds
 from hostile.over_http import HTTP, _posting, _serve, _web
-from hostile.registry import add, vary
+from hostile.registry import TARGETS, add, vary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,9 +87,12 @@ def _answers_after_the_events(exchange: Exchange, _request: Message, reply: Any)
 
 
 def _stays_open(exchange: Exchange, _request: Message, reply: Any) -> None:
+    threading.stack_size(256 * 1024)  # hundreds of threads
     exchange.stream()
     exchange.event(reply)
-    bounds.wait()
+    while True:
+        exchange.raw(b": still here\n\n")  # which ends this once the connection is gone
+        time.sleep(0.5)
 
 
 def _every_second_fails(exchange: Exchange, _request: Message, reply: Any) -> None:
@@ -125,6 +129,7 @@ for _name, _what, _post, _methods in (
     ("two-thousand-hints", "Sends 2000 interim responses (103) before each answer.", _continues, LATER),
 ):
     add(f"http-{_name}", _what, _posting(_post, *_methods), **HTTP)
+TARGETS["http-streams-stay-open"].expecting(statuses=(0,))  # which is a warning
 
 
 def _many_streams(_server: Any) -> None:
@@ -155,4 +160,4 @@ def _get_ends_at_once(_server: Any) -> None:
 add("http-get-with-ids-without-end", "Sends ids and retry: 0 without end on GET.", _many_streams, **HTTP)
 add("http-get-asks-to-come-again", "Ends each GET at once and asks to come again at once.", _get_ends_at_once, **HTTP)
 
-vary("burdens_over_http", "http-endless-headers http-every-second-fails")
+vary("burdens_over_http", "http-endless-headers http-streams-stay-open http-every-second-fails")
