@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.transport_http import told
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, members
+from conformance.session.eras.handshake import Handshake
 from conformance.session.exchanges import STREAM, exchange, head_of, is_stream
 from conformance.session.messages import Call, Unavailable
 from conformance.session.session import Session
@@ -53,6 +54,7 @@ def origins(bench: Bench) -> Iterator[Observation]:
     yield from _methods(bench, facts)
     if session.revision.era == "handshake":
         yield from _stream(session, facts)
+        yield from _opening(bench, facts)
         yield from _ending(bench, facts)
 
 
@@ -89,6 +91,8 @@ def _asked(session: Session, facts: Mapping[str, Json], method: str = "", params
     origin = {"Origin": str(facts["origin"])}
     call = _ask(session, origin, method, params)
     refused = _refused(call)
+    if refused is None and _answered_by_failure(session, call) and _refused(_ask(session, {}, method, params)) is False:
+        refused = True  # since the same is served without the Origin
     served = refused is False and bool(facts["local"])
     host = served and _refused(_ask(session, {**origin, "Host": FOREIGN_HOST}, method, params)) is True
     return _observed({**facts, "refused": refused, "host-checked": host}, call)
@@ -115,6 +119,17 @@ def _get(session: Session, headers: Mapping[str, str]) -> tuple[Frame, Frame | N
     return sent, head
 
 
+def _opening(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:
+    """Whether a page of that origin can open a session; it is ended at once."""
+    session = bench.connect(open=False, shared=True)
+    if not isinstance(session.era, Handshake):
+        return
+    call = _ask(session, {"Origin": str(facts["origin"])}, "initialize", session.era.greeting(session))
+    yield _observed({**facts, "way": "method", "method": "initialize", "refused": _refused(call)}, call)
+    if call.opens:
+        exchange(session, "delete", {**session.era.headers(session, None), SESSION: call.opens})
+
+
 def _ending(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:
     """Whether a page of that origin can end a session, one of its own."""
     session = bench.connect(shared=True)
@@ -125,11 +140,12 @@ def _ending(bench: Bench, facts: Mapping[str, Json]) -> Iterator[Observation]:
     status = head.status or 0 if head is not None else 0
     if head is None or status in (401, 429) or status >= 500:
         return
-    if status < 300:
-        session.http_headers.pop(SESSION)
-    yield Observation(
-        {**facts, "way": "DELETE", "status": status, "refused": status >= 300}, None, (sent, head), told(head)
-    )
+    # Asked in another session: in the own one a 404 would be the end of it.
+    own = {SESSION: session.http_headers[SESSION]}
+    goes_on = status >= 300 or _refused(_ask(bench.session, own)) is False
+    if not goes_on:
+        session.http_headers.pop(SESSION, None)
+    yield Observation({**facts, "way": "DELETE", "status": status, "refused": goes_on}, None, (sent, head), told(head))
 
 
 def _ask(session: Session, headers: Mapping[str, str], method: str = "", params: Json = None) -> Call:
@@ -150,6 +166,13 @@ def _refused(call: Call) -> bool | None:
     if status >= 400 or isinstance(call.error, dict):
         return True
     return False if call.answers else None
+
+
+def _answered_by_failure(session: Session, call: Call) -> bool:
+    """Whether HTTP says 500, or that all is well where the body is an error without an id."""
+    status = call.head.status if call.head is not None else None
+    told = (members(f.message) for f in session.since(call.sent.number) if f.exchange == call.sent.exchange)
+    return status == 500 or (status == 200 and any("error" in each for each in told))
 
 
 def _observed(facts: dict[str, Json], call: Call) -> Observation:

@@ -74,6 +74,27 @@ _ROWS: tuple[Row, ...] = (
         {"since": "2025-11-25"},
     ),
     (
+        "foreign-origin-500",
+        "transport-http/origin-refused-403",
+        "a foreign origin makes the server fail",
+        other_status("check_origin", 403, 500),
+        {"since": "2025-11-25"},
+    ),
+    (
+        "foreign-origin-200",
+        "transport-http/origin-refused-403",
+        "a foreign origin is refused by an error with status 200",
+        other_status("check_origin", 403, 200),
+        {"since": "2025-11-25"},
+    ),
+    (
+        "origin-of-opening-unchecked",
+        "transport-http/origin-validated",
+        "the origin of initialize is not looked at",
+        handling(read_body=_kept, check_origin=lambda handler, proceed: b'"initialize"' in handler.kept or proceed()),
+        {"until": "2025-11-25"},
+    ),
+    (
         "foreign-origin-refused-by-prefix",
         "transport-http/origin-validated",
         "any origin that begins like one of this machine is served",
