@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from conformance.checks.probes import Bench, Observation
@@ -55,13 +55,13 @@ def cancel(bench: Bench) -> Iterator[Observation]:
         yield Observation({"about": "status", "cancelled-later": later}, call, frames=(*call.proof, *get.proof))
         if status != "cancelled":
             return
-        yield from _waited_for(bench, tool, params)
+        heard = yield from _waited_for(bench, tool, params)
         deadline = time.monotonic() + max(bench.session.limits.quiet, _longest(bench))
         while time.monotonic() < deadline and get.error is None and bench.session.alive:
             rest(bench, run)
             get = look(bench, run)
-        if _status(get) == "cancelled":
-            yield from _over(bench, run)
+        if _status(get) == "cancelled" and bench.session.alive:
+            yield from _over(bench, run, heard)
         return
     for tool, params in ended:
         if seen := list(_ended_instead(bench, tool, params)):
@@ -74,39 +74,46 @@ def _status(call: Call) -> Json:
     return members(call.result).get("status")
 
 
-def _over(bench: Bench, run: TaskRun) -> Iterator[Observation]:
-    """A task that was cancelled: whether it can be cancelled again, and what its result is, if it is not gone."""
+def _over(bench: Bench, run: TaskRun, fetched: bool) -> Iterator[Observation]:
+    """A task that was cancelled: whether it can be cancelled again, and if `fetched` what its result is."""
     yield Observation({"about": "again"}, bench.session.request("tasks/cancel", {"taskId": run.identifier}))
+    if not fetched or not bench.session.alive:
+        return
     fetch = bench.session.send("tasks/result", {"taskId": run.identifier})
     if not bench.session.wait(fetch):
         bench.session.give_up(fetch)  # the case tells of it
-    problem = ill_formed(fetch.result) if fetch.answers and fetch.error is None else ""
-    if _status(look(bench, run)) == "cancelled":
+    problem = ill_formed(fetch.result) if isinstance(fetch.result, dict) else ""
+    if bench.session.alive and _status(look(bench, run)) == "cancelled":  # else it is gone, and may be
         facts: dict[str, Json] = {"about": "result", "answered": bool(fetch.answers), "problem": problem}
         yield Observation(facts, fetch, fetch.proof, f"{problem}: {shown(fetch)}" if problem else shown(fetch))
 
 
-def _waited_for(bench: Bench, tool: Json, params: Json) -> Iterator[Observation]:
-    """Two tasks more, of which one is cancelled while a request waits for its result: what comes of both."""
+def _waited_for(bench: Bench, tool: Json, params: Json) -> Generator[Observation, None, bool]:
+    """Two tasks more, of which one is cancelled while a request waits for its result: whether that is answered."""
     session = bench.session
     other, run = begin(bench, tool, params), begin(bench, tool, params)
-    if run is None or other is None:
-        return
+    if run is None or other is None or len(set(_created(session))) < len(_created(session)):
+        return True  # which of two tasks with one id is told of, nobody knows
     fetch = session.send("tasks/result", {"taskId": run.identifier})
     call = session.request("tasks/cancel", {"taskId": run.identifier})
+    heard = True
     if call.error is None and call.answers:
         get = look(bench, other)
-        ended = _status(get) == "cancelled"
-        yield Observation({"about": "another", "ended": ended}, get, frames=(*call.proof, *get.proof))
+        if get.answers:
+            ended = _status(get) == "cancelled"
+            yield Observation({"about": "another", "ended": ended}, get, frames=(*call.proof, *get.proof))
         session.wait(fetch)
+        heard = bool(fetch.answers)
         proof = tuple(sorted((*fetch.proof, *call.proof), key=lambda frame: frame.number))
-        yield Observation({"about": "waiting", "answered": bool(fetch.answers)}, fetch, proof, shown(fetch))
-    if bench.survey.declares("tasks.list") and begin(bench, tool, params) is not None:
+        if session.alive:
+            yield Observation({"about": "waiting", "answered": heard}, fetch, proof, shown(fetch))
+    session.give_up(fetch)
+    if session.alive and bench.survey.declares("tasks.list") and begin(bench, tool, params) is not None:
         seen = _listed(bench)  # with tasks that are under way among those that were cancelled
         yield replace(seen, values={"about": "list", **seen.values})
-    session.give_up(fetch)
-    if not other.over:
+    if session.alive and not other.over:
         abandon(bench, other)
+    return heard
 
 
 def _ended_instead(bench: Bench, tool: Json, params: Json) -> Iterator[Observation]:
@@ -202,11 +209,7 @@ def _listed(bench: Bench) -> Observation:
     if not all(isinstance(call.result, dict) and isinstance(call.result.get("tasks"), list) for call, _ in pages):
         return Observation({"read-to-its-end": True, "has-tasks": False}, pages[-1][0])
     listed = {str(task.get("taskId")) for _, page in pages for task in page}
-    known = [
-        call.result["task"]["taskId"]
-        for call in bench.session.calls.values()
-        if call.method == "tools/call" and isinstance(call.result, dict) and isinstance(call.result.get("task"), dict)
-    ]
+    known = _created(bench.session)
     missing: list[tuple[str, Call]] = []
     for identifier in known:
         if identifier not in listed:
@@ -226,6 +229,13 @@ def _listed(bench: Bench) -> Observation:
     proof = (*pages[-1][0].proof, *(frame for _, call in missing[:1] for frame in call.proof))
     actual = f"{len(listed)} tasks, without {names[0]!r}" if names else ""
     return Observation(values, pages[-1][0], proof, actual)
+
+
+def _created(session: Session) -> list[str]:
+    """The ids of all tasks of the session."""
+    made = (members(call.result).get("task") for call in session.calls.values() if call.method == "tools/call")
+    ids = (members(task).get("taskId") for task in made)
+    return [identifier for identifier in ids if isinstance(identifier, str)]
 
 
 def others(bench: Bench) -> Iterator[Observation]:
