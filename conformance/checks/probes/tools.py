@@ -24,7 +24,7 @@ from conformance.survey.variations import variations
 
 QUICK = 0.1
 """Seconds that a tool may take that is called again with other arguments."""
-SECONDS = 1.0
+SECONDS = 2.0
 """After that no further one is called so."""
 MOST_VARIED, MOST_ABROAD, MOST_UNSTRUCTURED = 24, 10, 6
 """How often a tool is called so, one that may reach out into the world, and one without outputSchema."""
