@@ -10,8 +10,8 @@ from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import is_integer
 from conformance.checks.invariants.envelope import MEMBERS, OBJECT, VALID, XOR
 from conformance.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
-from conformance.model import Finding, Frame, Json, members
-from conformance.session.messages import parse
+from conformance.engine.proofs import heard, requests
+from conformance.model import Finding, Json, members
 
 REFUSED = "jsonrpc/unknown-method-refused"
 SEVERAL = 3
@@ -98,7 +98,7 @@ def _unreadable(found: Collection[Finding]) -> Iterator[Defect]:
 
 def _broken_rule(finding: Finding) -> str:
     """The rule about responses that the last one breaks, so that what it means is unclear; "" for none."""
-    if any("method" in each and each.keys() & {"result", "error"} for each in _heard(finding)):
+    if any("method" in each and each.keys() & {"result", "error"} for each in heard(finding)):
         return VALID
     response = _last(finding)
     result, error = response.get("result"), response.get("error")
@@ -238,18 +238,9 @@ def elsewhere(cause: Finding, others: Iterable[Finding]) -> str:
 
 def _last(finding: Finding) -> dict[str, Json]:
     """The last response among what proves it, as a whole; empty if there is none."""
-    heard = _heard(finding)
-    return next((each for each in reversed(heard) if each.keys() & {"result", "error"} and "method" not in each), {})
-
-
-def _heard(finding: Finding) -> list[dict[str, Json]]:
-    return [members(_message(each)) for each in finding.frames if each.origin == "target"]
+    came = heard(finding)
+    return next((each for each in reversed(came) if each.keys() & {"result", "error"} and "method" not in each), {})
 
 
 def _methods(finding: Finding) -> set[str]:
-    asked = [members(_message(each)) for each in finding.frames if each.origin == "us"]
-    return {shorten(each["method"]) for each in asked if "method" in each and "id" in each}
-
-
-def _message(frame: Frame) -> Json:
-    return frame.message if frame.readable and frame.message is not None else parse(frame.data)[0]
+    return {shorten(each["method"]) for each in requests(finding)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.checks.invariants.subscriptions import UPDATED
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.lists import hears_announcements
+from conformance.checks.probes.lists import heard_to_the_end, hears_announcements
 from conformance.model import Frame, Json, members
 from conformance.session.session import Session
 from conformance.transports import SESSION
@@ -36,13 +36,13 @@ def subscribers(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
         return
     told = _told(session, trigger, other, uri)
     session.hear_out()  # whatever was sent at the same time has come as well
-    if not told and not _told_alone(session, trigger, uri):
+    if told is None or (not told and not _told_alone(session, trigger, uri)):
         return
     yield _observed(uri, "another client that subscribes", told, other)
     if told and _subscribed(session, uri):
         other.request("resources/unsubscribe", {"uri": uri})
         told = _told(session, trigger, session, uri)
-        if told or _told_alone(session, trigger, uri):
+        if told or (told is False and _told_alone(session, trigger, uri)):
             yield _observed(uri, "a client beside one that unsubscribes", told, session)
     session.request("resources/unsubscribe", {"uri": uri})
 
@@ -58,15 +58,23 @@ def _subscribed(client: Session, uri: str) -> bool:
 
 def _told_alone(client: Session, trigger: Json, uri: str) -> bool:
     """Whether the client hears of it that subscribes anew, so that there was something to be told."""
-    return _subscribed(client, uri) and _told(client, trigger, client, uri)
+    return _subscribed(client, uri) and _told(client, trigger, client, uri) is True
 
 
-def _told(caller: Session, trigger: Json, hearer: Session, uri: str) -> bool:
-    """Whether the hearer is told that the resource has changed when the caller calls the tool."""
+def _told(caller: Session, trigger: Json, hearer: Session, uri: str) -> bool | None:
+    """Whether the hearer is told that the resource has changed when the caller calls the tool.
+
+    None if it cannot be known, since the server has closed the stream on which that would come.
+    """
     start = hearer.position
+
+    def told() -> bool:
+        return any(_is_update(frame, uri) for frame in hearer.since(start))
+
     caller.request("tools/call", trigger)
-    hearer.listen(hearer.limits.quiet, until=lambda: any(_is_update(f, uri) for f in hearer.since(start)))
-    return any(_is_update(frame, uri) for frame in hearer.since(start))
+    hearer.listen(hearer.limits.quiet, until=told)
+    whole = told() or heard_to_the_end(hearer)
+    return told() if whole else None
 
 
 def _is_update(frame: Frame, uri: str) -> bool:
