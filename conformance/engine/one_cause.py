@@ -53,10 +53,14 @@ def unsettle(states: Iterable[State]) -> bool:
     taken = False
     for state in states:
         with state.lock:
-            known = {each.kind for led in state.ledgers for each in led.findings if each.confirmed is not False}
+            doubted = {
+                each.kind
+                for led in state.ledgers
+                for each in (*led.flaky, *(mine for mine in led.findings if mine.confirmed is False))
+            }
             for kind, ledger, finding in state.told_by:
-                if kind not in known and not ledger.sealed:
+                if kind in doubted and not ledger.sealed:
                     ledger.findings.append(finding)
                     taken = True
-            state.told_by = [each for each in state.told_by if each[0] in known]
+            state.told_by = [each for each in state.told_by if each[0] not in doubted]
     return taken
