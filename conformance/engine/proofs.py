@@ -14,13 +14,20 @@ def requests(finding: Finding) -> list[dict[str, Json]]:
 
 def responses(finding: Finding) -> list[tuple[Frame, dict[str, Json]]]:
     """What came as a response, or as something that is none only for what it lacks, each with its frame."""
-    came = [(each, members(_message(each))) for each in finding.frames if each.origin == "target"]
-    return [(frame, each) for frame, each in came if each.keys() & {"id", "result", "error"} and "method" not in each]
+    return [
+        (frame, each)
+        for frame, each in _came(finding)
+        if each.keys() & {"id", "result", "error"} and "method" not in each
+    ]
 
 
 def heard(finding: Finding) -> list[dict[str, Json]]:
     """All messages that came from the server."""
-    return [members(_message(each)) for each in finding.frames if each.origin == "target"]
+    return [message for _, message in _came(finding)]
+
+
+def _came(finding: Finding) -> list[tuple[Frame, dict[str, Json]]]:
+    return [(each, members(_message(each))) for each in finding.frames if each.origin == "target"]
 
 
 def _message(frame: Frame) -> Json:

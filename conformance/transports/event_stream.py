@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,6 +14,8 @@ MAX_DATA = MOST_BYTES
 BOM = b"\xef\xbb\xbf"
 MAX_FIELD = 1000
 """Characters of an id that are kept."""
+OPENING = re.compile(rb"\s*[{\[]")
+"""How a line begins that is JSON."""
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -139,4 +142,5 @@ class EventStream:
 
 def _is_bare(line: bytearray) -> bool:
     """Whether a line is JSON where a field should be."""
-    return bytes(line.lstrip()[:1]) in (b"{", b"[") and b'"jsonrpc"' in line
+    # Asked of a line that still grows, after each part of it: it is not to be copied for that.
+    return OPENING.match(line) is not None and b'"jsonrpc"' in line

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.checks.invariants.subscriptions import UPDATED
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.lists import heard_to_the_end, hears_announcements
-from conformance.model import Frame, Json, members
+from conformance.checks.probes.lists import heard_to_the_end, hears_announcements, is_update
+from conformance.model import Json, members
 from conformance.session.session import Session
 from conformance.transports import SESSION
 
@@ -69,15 +68,9 @@ def _told(caller: Session, trigger: Json, hearer: Session, uri: str) -> bool | N
     start = hearer.position
 
     def told() -> bool:
-        return any(_is_update(frame, uri) for frame in hearer.since(start))
+        return any(is_update(frame, uri) for frame in hearer.since(start))
 
     caller.request("tools/call", trigger)
     hearer.listen(hearer.limits.quiet, until=told)
     whole = told() or heard_to_the_end(hearer)
     return told() if whole else None
-
-
-def _is_update(frame: Frame, uri: str) -> bool:
-    message = members(frame.message)
-    updated = frame.origin == "target" and message.get("method") == UPDATED
-    return updated and str(members(message.get("params")).get("uri", "")).startswith(uri)

@@ -20,6 +20,7 @@ from conformance.checks.probes.metadata import (
     server_metadata,
     wrong_type,
 )
+from conformance.checks.probes.transport_http import one_of_each
 from conformance.checks.probes.visits import Visit, Visitor, bearer
 from conformance.model import AUTHORIZATION, OTHER_TOKENS, Json, elements
 from conformance.session.challenges import challenges
@@ -27,7 +28,6 @@ from conformance.session.eras.handshake import Handshake
 from conformance.session.exchanges import STREAM
 from conformance.session.messages import Unavailable
 from conformance.session.session import Session
-from conformance.survey.picks import PICKS
 from conformance.transports import SESSION
 
 INVENTED = "mcp-conform-invalid"
@@ -300,8 +300,7 @@ def _others(bench: Bench, visitor: Visitor, known_ones: set[str]) -> Iterator[tu
     if visit.status in (200, 202, 204):
         return
     with suppress(Unavailable):
-        others = {asked["method"]: asked["params"] for asked in reversed(PICKS["any-request"](bench.survey))}
-        for method, params in others.items():
+        for method, params in one_of_each(bench).items():
             if method in known_ones or not visitor.ask(method, params, needed(bench)).served:
                 continue
             visit = visitor.ask(method, params)

@@ -60,7 +60,7 @@ def retry(bench: Bench) -> Iterator[Observation]:
         if not can_be_retried(first):
             yield Observation({"responses": "impossible"}, first)
             continue
-        questions, done = _questions(session, first)
+        asked, done = _answered(session, first)
         yield Observation({"responses": "all"}, done, (*first.proof, *done.proof))
         if not done.answers or done.error is not None:
             continue  # there is nothing to compare with
@@ -69,7 +69,7 @@ def retry(bench: Bench) -> Iterator[Observation]:
         if (other := asked_anew(session, first)) is not None:
             call = session.request("tools/call", retried(other, {**responses_to(session, other), **EXTRA}))
             yield Observation({"responses": "more"}, call, (*other.proof, *call.proof))
-        for number in range(questions):  # none of the first ones, and none of the later ones
+        for number in range(len(asked)):  # none of the first ones, and none of the later ones
             if (other := _asked_again(session, first, number)) is not None and "inputRequests" in other.result:
                 call = session.request("tools/call", retried(other, {}))
                 yield Observation({"responses": "none"}, call, (*other.proof, *call.proof))
@@ -95,16 +95,16 @@ def asked_anew(session: Session, first: Call) -> Call | None:
 
 def full_retry(session: Session, first: Call) -> Call:
     """The last request when all that is asked is answered, again and again."""
-    return _questions(session, first)[1]
+    return _answered(session, first)[1]
 
 
-def _questions(session: Session, first: Call) -> tuple[int, Call]:
-    """How many requests asked, and the last request when all that is asked is answered."""
+def _answered(session: Session, first: Call) -> tuple[list[Call], Call]:
+    """The requests that asked, and the last request when all that is asked is answered."""
     asked = [first]
     while True:
         call = session.request(first.method, retried(asked[-1], responses_to(session, asked[-1])))
         if len(asked) == MAX_ROUNDS or not (asks(call) and can_be_retried(call)):
-            return len(asked), call
+            return asked, call
         asked.append(call)
 
 
@@ -168,7 +168,7 @@ def tampered(bench: Bench) -> Iterator[Observation]:
     session = bench.session
     asking = those_that_ask(bench)
     for first in asking:
-        last, done = _last_question(session, first)
+        (*_, last), done = _answered(session, first)
         answers = responses_to(session, last)
         if not _is_done(done) or not (answers or has_state(last)):
             continue  # it fails anyway: there is nothing to compare with
@@ -180,17 +180,6 @@ def tampered(bench: Bench) -> Iterator[Observation]:
         if answers:
             yield from _responses(session, last, answers)
             yield from _headers(session, last, answers)
-
-
-def _last_question(session: Session, first: Call) -> tuple[Call, Call]:
-    """Answer all that a tool asks; the last request that asked, and what came of its answers."""
-    call = first
-    for _ in range(MAX_ROUNDS):
-        reply = session.request("tools/call", retried(call, responses_to(session, call)))
-        if not (asks(reply) and can_be_retried(reply)):
-            break
-        call = reply
-    return call, reply
 
 
 def _headers(session: Session, first: Call, answers: Json) -> Iterator[Observation]:

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.catalogue.patterns import shorten
+from conformance.checks.invariants.subscriptions import UPDATED
 from conformance.checks.probes import Bench, Observation
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, members
 from conformance.session.exchanges import head_of, heard, is_stream, listen_by_get, over
 from conformance.session.session import Call, Session, encode
 from conformance.survey.picks import KEYS
 from conformance.survey.survey import LISTS, MAX_PAGES, MAX_SIZE, capability_of, list_changed, read_no_further, size_of
-
-UPDATED = "notifications/resources/updated"
 
 
 @dataclass(slots=True)
@@ -167,10 +166,16 @@ def changes(bench: Bench, before: Watch, after: Watch, start: int, proof: list[F
         facts: dict[str, Json] = {"list": name, "kind": kind, "changed": keys != after.lists[name], "told": told}
         yield _observed({**facts, "difference": ", ".join(difference[:5])}, kind, came, proof)
     for uri, contents in before.contents.items():
-        params = [f.message.get("params") for f in came if f.message.get("method") == UPDATED]
-        told = any(isinstance(each, dict) and str(each.get("uri", "")).startswith(uri) for each in params)
+        told = any(is_update(frame, uri) for frame in came)
         changed = contents != after.contents.get(uri, contents)
         yield _observed({"uri": uri, "changed": changed, "told": told}, "resources", came, proof)
+
+
+def is_update(frame: Frame, uri: str) -> bool:
+    """Whether the server says that the resource, or a part of it, has changed."""
+    message = members(frame.message)
+    updated = frame.origin == "target" and message.get("method") == UPDATED
+    return updated and str(members(message.get("params")).get("uri", "")).startswith(uri)
 
 
 def _observed(facts: dict[str, Json], kind: str, heard: list[Frame], proof: list[Frame]) -> Observation:

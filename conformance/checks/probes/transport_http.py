@@ -158,12 +158,16 @@ def _otherwise(bench: Bench, headers: Mapping[str, str | None], about: str) -> I
         yield _seen(sent, head, about, "notification")
     yield from _got(session, headers, about)
     with suppress(Unavailable):
-        methods = {asked["method"]: asked["params"] for asked in reversed(PICKS["any-request"](bench.survey))}
-        for method, params in methods.items():
+        for method, params in one_of_each(bench).items():
             if method == "ping":
                 continue  # it was the first
             call = session.send(method, params, illegal=True, headers=headers)
             yield _asked(session, call, {"about": f"{about}, otherwise", "way": "method", "method": method})
+
+
+def one_of_each(bench: Bench) -> dict[str, Json]:
+    """Method → params of the first request of that method that may be sent. Raises Unavailable if there is none."""
+    return {asked["method"]: asked["params"] for asked in reversed(PICKS["any-request"](bench.survey))}
 
 
 def _seen(sent: Frame, head: Frame, about: str, way: str) -> Observation:

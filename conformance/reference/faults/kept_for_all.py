@@ -32,37 +32,33 @@ def _for_all(method: str, *names: str) -> Apply:
     return instead(method, run)
 
 
+def _fault(name: str, requirements: str, summary: str, apply: Apply) -> Fault:
+    return Fault(name, requirements, summary, apply, until=HANDSHAKE[-1], transports="http")
+
+
 FAULTS = (
-    Fault(
+    _fault(
         "level-of-all-sessions",
         "logging/level-filter",
         "there is one level for all sessions",
         _for_all("logging/setLevel", "level"),
-        until=HANDSHAKE[-1],
-        transports="http",
     ),
-    Fault(
+    _fault(
         "subscription-of-all-sessions",
         "resources/updates-only-for-subscribed",
         "who subscribes to a resource does so for all sessions",
         _for_all("resources/subscribe", "subscribed"),
-        until=HANDSHAKE[-1],
-        transports="http",
     ),
-    Fault(
+    _fault(
         "unsubscribed-in-all-sessions",
         "resources/update-announced",
         "who leaves a resource does so for all sessions",
         _for_all("resources/unsubscribe", "subscribed"),
-        until=HANDSHAKE[-1],
-        transports="http",
     ),
-    Fault(
+    _fault(
         "capabilities-of-last-session",
         f"{UNDECLARED} {CLIENT}",
         "each client is taken for one that has what the last one declared",
         _for_all("initialize", "client"),
-        until=HANDSHAKE[-1],
-        transports="http",
     ),
 )
