@@ -22,6 +22,7 @@ OF_TOOLS = {"content", "isError", "structuredContent"}
 """Members by which a tool tells an error, rightly."""
 EMPTY = {"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 """Methods whose result is empty, rightly."""
+CONFORMS, COPY = "tools/structured-content-conforms", "tools/structured-content-text-copy"
 INITIALIZED = "lifecycle/initialize-result-complete"
 NUMERAL, UNDECLARED = "number as text", "undeclared"
 OF_REQUESTS = {PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS}
@@ -70,7 +71,10 @@ def defects(found: Collection[Finding], codes: Collection[Json]) -> Iterator[Def
             yield Defect(tuple(group), "", "")
     for key, group in (*_groups(found, _kind), *_groups(found, _undeclared)):
         if _rules(group) >= SEVERAL:
-            yield Defect(tuple(group), *_KINDS[key])
+            # Where structured content has such values, the text beside it has others.
+            copies = [each for each in found if each.requirement == COPY]
+            misfit = any(each.requirement == CONFORMS for each in group)
+            yield Defect((*group, *(copies if misfit else ())), *_KINDS[key])
 
 
 def _groups(found: Iterable[Finding], key_of: Callable[[Finding], Key | None]) -> Iterator[tuple[Key, list[Finding]]]:

@@ -59,7 +59,7 @@ def _returned(bench: Bench, tool: Json, call: Call) -> dict[str, Json]:
     facts: dict[str, Json] = {"tool": tool.get("name"), "succeeds": complete(call) and succeeded(call)}
     if facts["succeeds"]:
         facts |= _structure(bench, tool, call)
-        if not facts.get("misfit") and (beside := text_beside(call, bench.session.revision.date)):
+        if beside := text_beside(call, bench.session.revision.date):
             facts["text"] = beside
     return facts
 
