@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.lists import heard_to_the_end, hears_announcements, is_update
+from conformance.checks.probes.lists import contents_of, heard_to_the_end, hears_announcements, is_update
 from conformance.model import Json, members
 from conformance.session.session import Session
 from conformance.transports import SESSION
@@ -33,15 +34,15 @@ def subscribers(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
     other = another_client(bench)
     if other is None or not hears_announcements(other) or not _subscribed(other, uri):
         return
-    told = _told(session, trigger, other, uri)
+    told = _told(bench, trigger, other, uri)
     session.hear_out()  # whatever was sent at the same time has come as well
-    if told is None or (not told and not _told_alone(session, trigger, uri)):
+    if told is None or (not told and not _told_alone(bench, trigger, uri)):
         return
     yield _observed(uri, "another client that subscribes", told, other)
     if told and _subscribed(session, uri):
         other.request("resources/unsubscribe", {"uri": uri})
-        told = _told(session, trigger, session, uri)
-        if told or (told is False and _told_alone(session, trigger, uri)):
+        told = _told(bench, trigger, session, uri)
+        if told or (told is False and _told_alone(bench, trigger, uri)):
             yield _observed(uri, "a client beside one that unsubscribes", told, session)
     session.request("resources/unsubscribe", {"uri": uri})
 
@@ -55,22 +56,27 @@ def _subscribed(client: Session, uri: str) -> bool:
     return isinstance(client.request("resources/subscribe", {"uri": uri}).result, dict)
 
 
-def _told_alone(client: Session, trigger: Json, uri: str) -> bool:
-    """Whether the client hears of it that subscribes anew, so that there was something to be told."""
-    return _subscribed(client, uri) and _told(client, trigger, client, uri) is True
+def _told_alone(bench: Bench, trigger: Json, uri: str) -> bool:
+    """Whether the client of the bench hears of it that subscribes anew, so that there was something to be told."""
+    return _subscribed(bench.session, uri) and _told(bench, trigger, bench.session, uri) is True
 
 
-def _told(caller: Session, trigger: Json, hearer: Session, uri: str) -> bool | None:
-    """Whether the hearer is told that the resource has changed when the caller calls the tool.
+def _told(bench: Bench, trigger: Json, hearer: Session, uri: str) -> bool | None:
+    """Whether the hearer is told that the resource has changed when the client of the bench calls the tool.
 
-    None if it cannot be known, since the server has closed the stream on which that would come.
+    None if it cannot be known: nothing has changed for the hearer, as where each client has a server of its own, or the
+    server has closed the stream on which it would be told.
     """
-    start = hearer.position
+    view, start = replace(bench, session=hearer), hearer.position
 
     def told() -> bool:
         return any(is_update(frame, uri) for frame in hearer.since(start))
 
-    caller.request("tools/call", trigger)
+    before = contents_of(view, uri)
+    restless = contents_of(view, uri) != before
+    bench.session.request("tools/call", trigger)
     hearer.listen(hearer.limits.quiet, until=told)
-    whole = told() or heard_to_the_end(hearer)
-    return told() if whole else None
+    if told():
+        return True
+    changed = not restless and None not in (before, after := contents_of(view, uri)) and after != before
+    return told() if heard_to_the_end(hearer) and changed else None
