@@ -247,4 +247,7 @@ def _last(finding: Finding) -> dict[str, Json]:
 
 
 def _methods(finding: Finding) -> set[str]:
-    return {shorten(each["method"]) for each in requests(finding)}
+    """The method that the last response is about; of all requests that prove it, if none has its id."""
+    asked, last = requests(finding), _last(finding)
+    meant = [each for each in asked if "id" in last and each["id"] == last["id"]]
+    return {shorten(each["method"]) for each in meant or asked}
