@@ -103,6 +103,8 @@ class Patience:
         self.revisions = 1
         self._chances = CHANCES
         self._strays = 0
+        self.repeats = False
+        """Whether requests are answered twice: then a second answer is not taken for that to another request."""
         self._deaf = self._posts_missed = 0
         self._in_vain = _Clock()
         self._waited = _Clock()
@@ -239,10 +241,10 @@ class Patience:
         with self._lock:
             self._missed[kind_of(call.method, call.params)] += 1
 
-    def adopted(self) -> None:
-        """An answer with a wrong id was taken for that of the only request under way."""
+    def adopted(self, number: int = 1) -> None:
+        """So many more answers with wrong ids were taken for those of the only requests under way."""
         with self._lock:
-            self._strays += 1
+            self._strays += number
 
     def deaf(self) -> None:
         """The target did not even answer the sentinel in time."""

@@ -315,12 +315,32 @@ class Requests:
 
         What it is meant for is decided by `adopt`, when `due` seconds have passed without the right answer.
         """
+        if call is not None:
+            self._put_right(call)
         if call is not None and (not call.answers or curtailed(frame).data == call.answers[0].data):
             return False
-        if self._only_one_under_way(frame) is None:
+        if (self.patience.repeats and self._is_again(frame)) or self._only_one_under_way(frame) is None:
             return False
         self._stray, self._stray_at = frame, time.monotonic()
         return True
+
+    def _put_right(self, call: Call) -> None:
+        """An answer names `call`, and can be meant for no other: what was set aside, or adopted for it, was none.
+
+        So requests are answered twice here, and that is what other adopted answers were, too, that named answered ones.
+        """
+        if any(each is not call and not each.lost for each in self.waiting.values()):
+            return
+        aside = self._stray is not None and self._is_again(self._stray) and not call.done
+        if not aside and not any(frame.number in self.adopted for frame in call.answers):
+            return
+        for number, other in list(self.adopted.items()):
+            for wrong in [frame for frame in other.answers if frame.number == number and self._is_again(frame)]:
+                self.patience.repeats = True
+                self.patience.adopted(-1)
+                other.answers.remove(wrong)
+                del self.adopted[number]
+        self.patience.repeats |= aside
 
     @property
     def due(self) -> float | None:
@@ -345,6 +365,12 @@ class Requests:
             self.adopted[frame.number] = call
             self.patience.adopted()
             self.answer(call, frame._replace(case=call.sent.case))
+
+    def _is_again(self, frame: Frame) -> bool:
+        """Whether a response names a request that has been answered."""
+        identifier = frame.message.get("id")
+        known = self.calls.get(id_key(identifier)) if is_id(identifier) else None
+        return self.has_forgotten(identifier) if known is None else bool(known.answers)
 
     def _only_one_under_way(self, frame: Frame) -> Call | None:
         """What a response can be meant for: over HTTP what its exchange asked, else the only request that waits."""

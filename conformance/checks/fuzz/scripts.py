@@ -46,15 +46,17 @@ def answered_later(session: Session, sentinel: Call, seconds: float) -> bool:
 def strays(heard: Iterable[Frame], calls: Sequence[Call], issued: Container[str]) -> list[Frame]:
     """The responses that answer none of `calls`, nor what was sent before, whose ids are `issued`.
 
-    A response to that may come late, or when it is cancelled.
+    A response to that may come late, or when it is cancelled; that a call is answered once more is judged elsewhere.
     """
     own = {frame.number for call in calls for frame in call.answers}
+    answered = {id_key(call.id) for call in calls if call.answers}
     found = []
     for frame in heard:
         message = frame.message
         stray = frame.exchange is None and frame.origin == "target" and frame.number not in own
         if stray and is_reply(message):
             identifier = message.get("id")
-            if not (is_id(identifier) and id_key(identifier) in issued):
+            key = id_key(identifier) if is_id(identifier) else ""
+            if key not in issued and key not in answered:
                 found.append(frame)
     return found

@@ -65,7 +65,8 @@ class Envelope(Watcher):
         self._illegal: Frame | None = None
         self._batched = self._illegal_array = False
         self._server_ids: dict[str, Frame] = {}
-        self._strays: list[Frame] = []
+        self._strays: list[tuple[Frame, Call | None]] = []
+        """Responses that answer no request under way, and the one that each names, if that was answered before."""
         self._accepted: set[int] = set()
 
     def sent(self, frame: Frame) -> None:
@@ -303,16 +304,16 @@ class Envelope(Watcher):
         to_unread = self._illegal is not None or (nameless and (self._batched or frame.exchange is not None))
         known = to_unread or self.session.requests.has_forgotten(message.get("id"))  # as JSON-RPC has it, or late
         if not known and len(self._strays) < MOST_REMEMBERED:
-            self._strays.append(outlined(frame))
+            self._strays.append((outlined(frame), self._answered_before(frame)))
 
     def finish(self) -> None:
         """Judge what only the end shows: requests without an answer, answers without a request."""
         waiting = [call for call in self.session.calls.values() if not call.answers and not call.excused]
-        for stray in self._strays:
+        for stray, twice in self._strays:
             if (call := self.session.requests.adopted.get(stray.number)) is not None:
                 self._broke_id(f"a response has the id of no request under way; it answers {call.method}", call, stray)
                 continue
-            if (twice := self._answered_before(stray)) is not None:
+            if twice is not None:
                 self._broke_once(twice, stray)
                 continue
             call = meant(stray, waiting)
