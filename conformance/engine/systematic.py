@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
-from conformance.catalogue.patterns import shorten
 from conformance.checks.invariants.base import is_integer
 from conformance.checks.invariants.envelope import MEMBERS, OBJECT, VALID, XOR
 from conformance.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
@@ -250,4 +249,4 @@ def _methods(finding: Finding) -> set[str]:
     """The method that the last response is about; of all requests that prove it, if none has its id."""
     asked, last = requests(finding), _last(finding)
     meant = [each for each in asked if "id" in last and each["id"] == last["id"]]
-    return {shorten(each["method"]) for each in meant or asked}
+    return {str(each["method"]) for each in meant or asked}

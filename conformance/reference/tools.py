@@ -217,7 +217,7 @@ TOOLS = (
         "count",
         "Count, reporting progress",
         _count,
-        input=arguments(steps={"type": "integer", "minimum": 1, "maximum": 100, "default": 3}),
+        input=arguments(steps={"type": "integer", "minimum": 1, "maximum": 50, "default": 3}),
         output=_STEPS,
         waits=True,
     ).as_task("optional"),

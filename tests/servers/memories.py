@@ -166,7 +166,7 @@ class Restless(Server):
         if method == "resources/read" and params.get("uri") == item["uri"]:
             now = {"uri": item["uri"], "mimeType": "text/plain", "text": str(time.monotonic_ns())}
             return {"result": {"contents": [now]}}
-        if method.startswith("resources/"):
+        if method in ("resources/subscribe", "resources/unsubscribe", "resources/read"):
             code = -32002 if method == "resources/read" and isinstance(params.get("uri"), str) else -32602
             return {"error": {"code": code, "message": "There is nothing of the kind"}}
         return super().answer(message)

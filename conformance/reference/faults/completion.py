@@ -191,7 +191,7 @@ FAULTS = (
         "without completion, completion/complete gives -32603",
         several(
             without("completions"),
-            on_error("Method not found: completion/", lambda message, call: message["error"].update(code=-32603)),
+            code("Method not found: completion/complete", INTERNAL_ERROR),
         ),
         since="2025-03-26",
     ),

@@ -19,7 +19,8 @@ PROGRESS = "notifications/progress"
 
 def _late_progress(message: Message, call: Call | None) -> Any:
     token = call.meta.get("progressToken") if call and "method" not in message else None
-    if token is None or isinstance(call, TaskCall) or "task" in message.get("result", {}):
+    result = message.get("result", {})
+    if token is None or isinstance(call, TaskCall) or "task" in result or result.get("resultType") == "task":
         return message
     return [message, notification(PROGRESS, {"progressToken": token, "progress": 1000})]
 
