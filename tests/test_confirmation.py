@@ -73,5 +73,5 @@ def test_a_case_that_was_played_again_speaks_for_findings_of_its_kinds(
 ) -> None:
     ledger = Ledger()
     ledger.findings = [finding("a"), finding("b"), finding("c", "another message")]
-    ledger.confirm("a", lambda each: each.requirement in back, kinds)
+    ledger.confirm("a", lambda each: each.requirement in back, kinds, {})
     assert {each.case: each.confirmed for each in ledger.findings} == expected

@@ -200,7 +200,7 @@ def test_what_came_back_with_its_history_stands_and_says_what_it_takes() -> None
 
 def test_what_did_not_come_back_alone_fails_nobody_if_the_run_is_cut_short_then() -> None:
     ledger = broken_ledger()
-    ledger.confirm("tools/case", lambda each: False, set())
+    ledger.confirm("tools/case", lambda each: False, set(), {})
     judged = judge(requirement(), facts(ledger))
     assert (judged.verdict, judged.reason) == (Verdict.INCONCLUSIVE, "flaky, in 1 of 2 tries: wrong (wrong)")
     assert len(judged.flaky) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -176,11 +176,17 @@ class Ledger:
             for requirement in [each for each in known if each not in requirements]:
                 known.pop(requirement)
 
-    def confirm(self, case: str, back: Callable[[Finding], bool], kinds: Collection[FindingKind]) -> None:
+    def confirm(
+        self,
+        case: str,
+        back: Callable[[Finding], bool],
+        kinds: Collection[FindingKind],
+        silent: Mapping[FindingKind, str],
+    ) -> None:
         """The case was put to the test again, and `back` says which findings it has shown again; it had shown `kinds`.
 
         What other cases have shown of the same kind comes back with it. What did not come back gets all that led to it
-        as its frames.
+        as its frames. `silent` has how long was waited for what stayed away, which is longer now.
         """
         if self.sealed:
             return
@@ -189,7 +195,10 @@ class Ledger:
             if finding.confirmed is None and (finding.case == case or (again and finding.kind in kinds)):
                 frames = finding.frames if again else self.led_to(finding)
                 tries = finding.tries if again else (1, 2)
-                self.findings[i] = replace(finding, confirmed=again, frames=frames, tries=tries)
+                actual = finding.actual
+                if again and finding.kind in silent:
+                    actual = actual.replace(actual.partition(";")[0], silent[finding.kind], 1)
+                self.findings[i] = replace(finding, confirmed=again, frames=frames, tries=tries, actual=actual)
 
     def settle(self, finding: Finding, after: tuple[str, ...], tries: tuple[int, int], *, shown: bool) -> None:
         """What did not come back alone was tried again, `after` the cases before it; whether that has shown it."""

@@ -15,6 +15,7 @@ from conformance.engine.plan import client_of, turn
 from conformance.engine.stage import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage
 from conformance.engine.units import State, Workshop
 from conformance.model import Finding, FindingKind, Limits, Severity
+from conformance.session.patience import NO_ANSWER
 from conformance.session.session import NotSpoken
 from conformance.transports import StartError
 
@@ -161,10 +162,11 @@ class Confirmation:
             ledger = workshop.play(state, part.cases, _tell_nobody, stage, keep=False)
             for case in part.names:
                 found = [finding for finding in ledger.findings if finding.case in (case, *SESSION_CASES)]
+                silent = {each.kind: each.actual for each in found if each.actual.startswith(NO_ANSWER)}
                 with state.lock:
                     kinds = {f.kind for mine in state.ledgers for f in mine.findings if f.case == case}
                     for mine in state.ledgers:
-                        mine.confirm(case, _shown_by(found), kinds)
+                        mine.confirm(case, _shown_by(found), kinds, silent)
 
         return job
 

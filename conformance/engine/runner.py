@@ -75,13 +75,13 @@ class Runner:
         self._ahead = 0
         self._problem = self._cut_off = ""
         self._mixing: Finding | None = None
-        self._complete = False
-        self._stopped = False
+        self._complete = self._stopped = False
         self._events: queue.SimpleQueue[events.Event | None] = queue.SimpleQueue()
         watch = self._watch if options.trace else None
         self._connections = Connections(target, options.limits, options.jobs or JOBS, watch)
         self._connections.begin_with(ahead)
         self._connections.answers = options.answers
+        self._connections.patience.confirms = options.confirm
         self._workshop = Workshop(self._connections, load_invariants(), probes(), rules, self.requirements, self._limit)
         self._conclusion = Conclusion(target, self.selection, self.requirements, self._advice, own.requirements)
         self._confirmation = Confirmation(self._workshop, self.selection, options.quick, bool(self._advice))

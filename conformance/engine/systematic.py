@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from conformance.checks.invariants.base import is_integer
 from conformance.checks.invariants.envelope import MEMBERS, OBJECT, VALID, XOR
 from conformance.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
-from conformance.engine.proofs import heard, requests
+from conformance.engine.proofs import heard, requests, responses
 from conformance.model import Finding, Json, members
+from conformance.session.patience import NO_ANSWER
 
 REFUSED = "jsonrpc/unknown-method-refused"
 SEVERAL = 3
@@ -31,6 +32,7 @@ NAMED = 6
 
 _VALUE = re.compile(r"^(?P<place>[^ ]*) is (?P<given>.*?), expected (?P<due>[^;]*)")
 _TYPED = re.compile(r"(?P<place>\$[^ ]*): (?P<given>.*) is not of type (?P<due>'\w+'(?:, '\w+')*)$", re.S)
+_REFUSALS = ("an error", "an answer")
 _WORD = re.compile(r"[a-z]+")
 _NUMERAL = re.compile(r"""(["'])-?\d+(\.\d+)?([eE][-+]?\d+)?\1""")
 _CODES = re.compile(r"-32\d{3}\b")
@@ -50,6 +52,14 @@ class Defect:
 def defects(found: Collection[Finding], codes: Collection[Json]) -> Iterator[Defect]:
     """What the findings have in common, group by group; `codes` are all that the server has refused requests with."""
     yield from _unreadable(found)
+    silent = sorted(filter(_ignored, found), key=lambda each: each.requirement != REFUSED)
+    if _rules(silent) > 1 and silent[0].requirement == REFUSED:
+        yield Defect(
+            tuple(silent),
+            "Requests that must be refused get no answer.",
+            "Answer each message that has an id and a method, if only with an error: -32601 for an "
+            "unknown method, -32602 for wrong params. Without one, clients wait until their time is up.",
+        )
     for key, group in _groups(found, _result):
         refused = any(each.requirement == REFUSED for each in group)
         group = [each for each in group if key[0] or refused or not _methods(each) & EMPTY]
@@ -110,6 +120,12 @@ def _broken_rule(finding: Finding) -> str:
             return XOR
         return "" if isinstance(error, dict) and error else MEMBERS
     return "" if "result" not in response or isinstance(result, dict) else OBJECT
+
+
+def _ignored(finding: Finding) -> bool:
+    """Whether it is that no answer came to what was wrong on purpose, or must not be taken for right."""
+    wrong = any(frame.illegal for frame in finding.frames if frame.origin == "us") or finding.expected in _REFUSALS
+    return wrong and finding.actual.startswith(NO_ANSWER) and not responses(finding)
 
 
 # -- results

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from conformance.model import Json
-from conformance.session.features import Features
+from conformance.session.features import OURS, Features
 from conformance.session.messages import MAY_TAKE_LONG, Call, Unavailable
 
 NO_ANSWER = "no answer within"
@@ -18,6 +18,8 @@ CONFUSED = "answers come with wrong ids, so that requests at once cannot be told
 
 GENEROUS = 20
 """A request is waited for that many times as long as the slowest answer so far took, once its kind went unanswered."""
+TRIAL = 2.0
+"""Seconds that a refusal is waited for at first, at least."""
 SLACK = 2.0
 """But no more seconds beyond that: one slow answer is no reason to wait long for each that will not come."""
 LEAST = 0.5
@@ -80,6 +82,8 @@ class _Clock:
 
 def kind_of(method: str, params: Json) -> str:
     """What requests have in common that a server that does not answer one will not answer either."""
+    if OURS in method:
+        return "a method that does not exist"
     member = _NAMES.get(method, "ref")
     if method in MAY_TAKE_LONG and isinstance(params, dict):
         return f"{method} {params.get(member)!r:.200}"
@@ -101,6 +105,8 @@ class Patience:
         self.slowest = 0.0
         self._quickest = math.inf
         self.revisions = 1
+        self.confirms = False
+        """Whether what is found is put to the test again before it counts."""
         self._chances = CHANCES
         self._strays = 0
         self.repeats = False
@@ -117,7 +123,10 @@ class Patience:
     def limit(self, calls: Collection[Call], full: float) -> float:
         """Seconds to wait for answers, `full` unless all requests are of kinds that are known to go unanswered."""
         with self._lock:
-            return full if not calls or any(map(self._promising, calls)) else self._short(full)
+            if not calls or any(map(self._promising, calls)):
+                return full
+            beyond = min(self._missed[kind_of(call.method, call.params)] - self._tries(call) for call in calls)
+            return max(min(LEAST, full), self._short(full) / (1 + beyond))
 
     def limits(self, calls: Collection[Call], full: float, stuck: bool, opening: bool) -> tuple[float, bool]:
         """Seconds to wait for answers, and whether that is too short to prove anything.
@@ -126,8 +135,16 @@ class Patience:
         """
         full = self._enough(calls, full)
         known = self.limit(calls, full)
+        if not (opening or stuck) and self._on_trial(calls):
+            return min(known, max(TRIAL, GENEROUS * self.slowest), self.hurried(full, stuck)), False
         limit = known if opening else min(known, self.hurried(full, stuck))
         return limit, limit < known
+
+    def _on_trial(self, calls: Collection[Call]) -> bool:
+        """Whether silence need not be waited for in full: no author's own code is asked, and a finding is confirmed."""
+        if self._confirming or not self.confirms:
+            return False
+        return bool(calls) and all(call.sent.illegal and call.method not in MAY_TAKE_LONG for call in calls)
 
     def sentinel_limit(self, call: Call, full: float, stuck: bool = False) -> float:
         """Seconds to wait for the answer to `call` that shows that the target lives; less once that was in vain.
@@ -282,8 +299,10 @@ class Patience:
         return self._in_vain.seconds > IN_VAIN * full
 
     def _promising(self, call: Call) -> bool:
-        chances = 1 if call.method in MAY_TAKE_LONG else self._chances
-        return self._missed[kind_of(call.method, call.params)] < chances
+        return self._missed[kind_of(call.method, call.params)] < self._tries(call)
+
+    def _tries(self, call: Call) -> int:
+        return 1 if call.method in MAY_TAKE_LONG else self._chances
 
     def _short(self, full: float) -> float:
         return min(full, max(LEAST, min(GENEROUS * self.slowest, self.slowest + SLACK)))

@@ -48,6 +48,12 @@ def _errors(server: Server, change: Callable[[Message], Message]) -> None:
 
 
 @target(statuses=(1,))
+def refuses_by_silence(server: Server) -> None:
+    """Answers what it can do, and leaves all other requests without an answer."""
+    server.edit = lambda request, reply: None if "error" in reply else reply
+
+
+@target(statuses=(1,))
 def numbers_as_text(server: Server) -> None:
     """Writes numbers as text, but for ids."""
 
