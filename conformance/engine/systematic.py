@@ -11,6 +11,7 @@ from conformance.checks.invariants.envelope import MEMBERS, OBJECT, VALID, XOR
 from conformance.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from conformance.engine.proofs import heard, requests, responses
 from conformance.model import Finding, Json, members
+from conformance.session.features import OURS
 from conformance.session.patience import NO_ANSWER
 
 REFUSED = "jsonrpc/unknown-method-refused"
@@ -32,6 +33,11 @@ NAMED = 6
 
 _VALUE = re.compile(r"^(?P<place>[^ ]*) is (?P<given>.*?), expected (?P<due>[^;]*)")
 _TYPED = re.compile(r"(?P<place>\$[^ ]*): (?P<given>.*) is not of type (?P<due>'\w+'(?:, '\w+')*)$", re.S)
+_SILENT = (
+    "Requests that must be refused get no answer.",
+    "Answer each message that has an id and a method, if only with an error: -32601 for an unknown method, -32602 for "
+    "wrong params. Without one, clients wait until their time is up.",
+)
 _REFUSALS = ("an error", "an answer")
 _WORD = re.compile(r"[a-z]+")
 _NUMERAL = re.compile(r"""(["'])-?\d+(\.\d+)?([eE][-+]?\d+)?\1""")
@@ -54,12 +60,8 @@ def defects(found: Collection[Finding], codes: Collection[Json]) -> Iterator[Def
     yield from _unreadable(found)
     silent = sorted(filter(_ignored, found), key=lambda each: each.requirement != REFUSED)
     if _rules(silent) > 1 and silent[0].requirement == REFUSED:
-        yield Defect(
-            tuple(silent),
-            "Requests that must be refused get no answer.",
-            "Answer each message that has an id and a method, if only with an error: -32601 for an "
-            "unknown method, -32602 for wrong params. Without one, clients wait until their time is up.",
-        )
+        others = any(OURS not in method for each in silent for method in _methods(each))
+        yield Defect(tuple(silent), *(_SILENT if others else ("", "")))
     for key, group in _groups(found, _result):
         refused = any(each.requirement == REFUSED for each in group)
         group = [each for each in group if key[0] or refused or not _methods(each) & EMPTY]
