@@ -154,27 +154,23 @@ class Session:
         """Send a request without waiting. Raises NotAskedAgain, NotWaitedFor."""
         end = time.monotonic() + min(self.limits.slow, self.limits.answer)
         # What the server asks meanwhile is answered.
-        while self.opened and not self.patience.admit(
+        while self._begun and not self.patience.admit(
             method, params, self.requests, waited=time.monotonic() >= end or not self.alive
         ):
             self.listen(TURN)
         return self._send(method, params, how)
 
     def _send(self, method: str, params: Json, how: How) -> Call:
-        message: dict[str, Json] = {"jsonrpc": "2.0", "id": how["id"] if "id" in how else self.new_id()}
-        message["method"] = method
-        if not how.get("bare"):
-            params = self.era.dress(self, params)
+        identifier = how["id"] if "id" in how else self.new_id()
+        message: dict[str, Json] = {"jsonrpc": "2.0", "id": identifier, "method": method}
+        params = params if how.get("bare") else self.era.dress(self, params)
         if params is not None:
             message["params"] = params
-        frame = self._write(encode(message), message, how)
-        return self.expect(message, frame)
+        return self.expect(message, self._write(encode(message), message, how))
 
     def notify(self, method: str, params: Json = None, **how: Unpack[How]) -> Frame:
         """Send a notification."""
-        message: dict[str, Json] = {"jsonrpc": "2.0", "method": method}
-        if params is not None:
-            message["params"] = params
+        message: Json = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
         frame = self._write(encode(message), message, how)
         self.await_exchange(frame.exchange, self.patience.hurried(self.limits.answer, self.requests.stuck))
         return frame
@@ -189,11 +185,8 @@ class Session:
         message, readable = parse(data)
         frame = self._write(data, message, How(illegal=illegal, headers=headers or {}), readable=readable)
         parts = message if isinstance(message, list) else [message]
-        calls = [
-            self.expect(part, frame)
-            for part in parts
-            if isinstance(part, dict) and "method" in part and is_id(part.get("id"))
-        ]
+        asking = (each for each in parts if isinstance(each, dict) and "method" in each and is_id(each.get("id")))
+        calls = [self.expect(each, frame) for each in asking]
         for call in calls:
             call.excused = illegal
         return calls
@@ -213,7 +206,7 @@ class Session:
         Raises Unread if an answer may have come that is too large to be read, NotWaitedFor. An answer with a wrong id
         is taken for that of the only request under way, if the right one does not follow.
         """
-        usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self.opened)
+        usual = self.patience.limits(calls, self._patience(), self.requests.stuck, opening=not self._begun)
         limit, hurried = usual if timeout is None else (timeout, False)
         deadline, away = time.monotonic() + limit, self.transport.away
         backlog = Backlog(self.requests, limit)
@@ -238,7 +231,7 @@ class Session:
             # The end of an answer that refuses says whether the session is over with it.
             if call.turned_down and call.answers and call.sent.exchange in self.requests.by_exchange:
                 self.await_exchange(call.sent.exchange, self.limits.quiet)
-        if self.opened:  # else it may be the start of the target that takes long
+        if self._begun:  # else it may be the start of the target that takes long
             began = deadline - limit - backlog.extra + self.transport.away - away
             began = began if waiting else self._delays.shifted(began, now)
             self.patience.waited(began, now, full, answered=not waiting, patient=limit >= full)
@@ -257,6 +250,11 @@ class Session:
         call.hung = not call.answers and self.alive
         if call.hung:
             self.patience.features.silent(call, self.limits.answer)
+
+    @property
+    def _begun(self) -> bool:
+        """Whether it was opened or, where that takes nothing, has had an answer."""
+        return self.opened or (self.era.name == "stateless" and self.requests.answered_at > 0)
 
     def _patience(self) -> float:
         """Seconds for an answer. A process that has said nothing yet may still be starting."""
