@@ -53,8 +53,15 @@ def plan(cases: Iterable[Case], state: State) -> list[tuple[Case, ...]]:
         else:
             lone.append((case,))
     main, *lanes = (tuple(sorted(each, key=turn)) for each in groups.values())
+    if not main and (first := next((lane for lane in lanes if all(map(_plain, lane))), None)) is not None:
+        lanes.remove(first)
+        main = first  # there is a session for it already
     others = [part for lane in lanes for part in _parts(lane, state.startup)] + lone
     return [main, *sorted(others, key=lambda unit: -sum(_seconds(case, state.startup) for case in unit))]
+
+
+def _plain(case: Case) -> bool:
+    return case.shares and not case.client
 
 
 def _parts(lane: tuple[Case, ...], startup: float) -> list[tuple[Case, ...]]:

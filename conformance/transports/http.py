@@ -315,12 +315,11 @@ class HttpTransport(AtUrl):
         self._broke_off = ""
         if why_not:
             return Over(why_not, why_not if self._agreed else "", lost=True)
-        # What answers another method, or leaves the session out, says nothing of messages in it. The session keeps
-        # the id that it was opened with, also where later answers give another one.
-        ordinary = job.method == "POST" and (sent == self._session or sent in self._replaced)
-        if ordinary and sent and (why := session_ended(status, body)):
-            return Over(why, why, lost=True)
-        if ordinary and (why := turned_away(status, body)):
+        # What answers another method, leaves the session out or comes from a web page says nothing of messages in it.
+        # The session keeps the id that it was opened with, also where later answers give another one.
+        page = any(name.lower() == "origin" for name in job.headers)
+        ordinary = job.method == "POST" and not page and (sent == self._session or sent in self._replaced)
+        if ordinary and (why := (sent and session_ended(status, body)) or turned_away(status, body)):
             return Over(why, why, lost=True)
         return Over(f"the HTTP answer with status {status} held no response", empty=True)
 

@@ -91,7 +91,7 @@ def _asked(session: Session, facts: Mapping[str, Json], method: str = "", params
     origin = {"Origin": str(facts["origin"])}
     call = _ask(session, origin, method, params)
     refused = _refused(call)
-    if refused is None and _answered_by_failure(session, call) and _refused(_ask(session, {}, method, params)) is False:
+    if refused is None and _turned_away(session, call) and _refused(_ask(session, {}, method, params)) is False:
         refused = True  # since the same is served without the Origin
     served = refused is False and bool(facts["local"])
     host = served and _refused(_ask(session, {**origin, "Host": FOREIGN_HOST}, method, params)) is True
@@ -168,11 +168,11 @@ def _refused(call: Call) -> bool | None:
     return False if call.answers else None
 
 
-def _answered_by_failure(session: Session, call: Call) -> bool:
-    """Whether HTTP says 500, or that all is well where the body is an error without an id."""
+def _turned_away(session: Session, call: Call) -> bool:
+    """Whether HTTP says 401 or 500, or that all is well where the body is an error without an id."""
     status = call.head.status if call.head is not None else None
     told = (members(f.message) for f in session.since(call.sent.number) if f.exchange == call.sent.exchange)
-    return status == 500 or (status == 200 and any("error" in each for each in told))
+    return status in (401, 500) or (status == 200 and any("error" in each for each in told))
 
 
 def _observed(facts: dict[str, Json], call: Call) -> Observation:

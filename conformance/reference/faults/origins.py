@@ -81,6 +81,13 @@ _ROWS: tuple[Row, ...] = (
         {"since": "2025-11-25"},
     ),
     (
+        "foreign-origin-401",
+        "transport-http/origin-refused-403",
+        "a foreign origin is refused with 401",
+        other_status("check_origin", 403, 401),
+        {"since": "2025-11-25"},
+    ),
+    (
         "foreign-origin-200",
         "transport-http/origin-refused-403",
         "a foreign origin is refused by an error with status 200",
