@@ -31,5 +31,17 @@ class Era(Protocol[S]):
 
 
 def capabilities_in(value: Json) -> dict[str, Json]:
-    """The capabilities that were declared; those of an array are the names in it, which is what it was meant to say."""
-    return {name: {} for name in value if isinstance(name, str)} if isinstance(value, list) else members(value)
+    """The capabilities that were declared; those of an array are the names in it, which is what it was meant to say.
+
+    A member that says false in other words, as "false" or 0, declares nothing.
+    """
+    if isinstance(value, list):
+        return {name: {} for name in value if isinstance(name, str)}
+    return {
+        name: {key: False if _denies(each) else each for key, each in of.items()} if isinstance(of, dict) else of
+        for name, of in members(value).items()
+    }
+
+
+def _denies(value: Json) -> bool:
+    return value.lower() in ("false", "no") if isinstance(value, str) else value == 0 and not isinstance(value, bool)

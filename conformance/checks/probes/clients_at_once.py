@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Unpack
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.broken_streams import break_off
 from conformance.checks.probes.cancellation import let_begin
+from conformance.checks.probes.lists import hears_announcements
 from conformance.checks.probes.observed import SeenCall, slow_call
 from conformance.checks.probes.outcome import succeeded
 from conformance.model import Frame, Json
@@ -70,6 +72,17 @@ def at_once(bench: Bench) -> Iterator[Observation]:
             yield Observation(facts, call, (*sent, *call.answers))
         else:
             yield Observation(facts)
+    _ask_for_progress(two)
+
+
+def _ask_for_progress(two: _Two) -> None:
+    """A call of one client that asks for its progress, while the other listens: what it hears is judged elsewhere."""
+    if two.first.revision.era == "handshake" and hears_announcements(two.first):
+        meta = {"progressToken": f"mcp-conform-{secrets.token_hex(8)}"}
+        call = two.second.send("tools/call", {**two.slow.params, "_meta": meta})
+        call.excused = True
+        two.wait(two.second, call)
+        two.first.hear_out()
 
 
 def _tried(attempt: Callable[[], Tried | None], control: Callable[[], Tried] | None) -> Tried | None:

@@ -40,7 +40,7 @@ def _is_response(message: Any) -> bool:
 
 def _standing(exchange: Any) -> Any:
     """The stream of a GET that listens in the session, None if there is none."""
-    if exchange.stream is None or "Mcp-Session-Id" not in exchange.handler.headers:
+    if not _named(exchange):
         return None
     session = exchange.handler.session()
     return session.standing if session.listening.locked() else None
@@ -63,6 +63,20 @@ def _elsewhere(which: Callable[[Any], bool], here: bool = False, later: bool = F
             exchange.answered = True
 
     return _sending(send)
+
+
+def _to_all_sessions(exchange: Any, proceed: Callable[[Any], None], message: Any) -> None:
+    proceed(message)
+    if _is_progress(message) and _named(exchange):
+        own = exchange.handler.session()
+        for session in list(exchange.handler.endpoint.sessions.values()):
+            if session is not own and session.listening.locked():
+                session.standing.add(exchange.server.encode(message))
+
+
+def _named(exchange: Any) -> bool:
+    """Whether it is in a session, which has its own stream of a GET."""
+    return exchange.stream is not None and "Mcp-Session-Id" in exchange.handler.headers
 
 
 def _dropped(exchange: Any, proceed: Callable[[Any], None], message: Any) -> None:
@@ -182,6 +196,13 @@ def _is_progress(message: Any) -> bool:
 
 
 _ROWS: tuple[Row, ...] = (
+    (
+        "progress-to-all-sessions",
+        "progress/known-token-only",
+        "progress comes on the streams of other sessions as well",
+        _sending(_to_all_sessions),
+        {"until": "2025-11-25"},
+    ),
     (
         "response-on-get",
         "transport-http/get-stream-without-responses transport-http/sse-delivers-response "
