@@ -9,6 +9,7 @@ from typing import NamedTuple
 from conformance.budget import HISTORIES, brief, cost
 from conformance.checks.rate_limits import limited
 from conformance.model import Excerpt, Finding, FindingKind, Frame, Severity, Tally
+from conformance.session.patience import NO_ANSWER
 
 MAX_FINDINGS_EACH = 5
 """Findings kept for one requirement in one unit; further ones only raise the count of the last."""
@@ -196,7 +197,7 @@ class Ledger:
                 frames = finding.frames if again else self.led_to(finding)
                 tries = finding.tries if again else (1, 2)
                 actual = finding.actual
-                if again and finding.kind in silent:
+                if again and finding.kind in silent and actual.startswith(NO_ANSWER):
                     actual = actual.replace(actual.partition(";")[0], silent[finding.kind], 1)
                 self.findings[i] = replace(finding, confirmed=again, frames=frames, tries=tries, actual=actual)
 
