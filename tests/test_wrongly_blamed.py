@@ -297,7 +297,7 @@ def test_an_answer_to_another_message_is_not_taken_for_one_to_a_malformed_frame(
 
 # -- what does not come back
 
-IDS = ("--revision", "2025-11-25", "--fuzz", "0", "--only", "jsonrpc/ids", "--only", "jsonrpc/unknown-method")
+IDS = ("--revision", "2025-11-25", "--fuzz", "0", "--only", "jsonrpc/ids", "--only", "tools/unknown-tool")
 
 
 def test_what_happened_once_is_flaky_and_fails_nobody(tmp_path: Path) -> None:

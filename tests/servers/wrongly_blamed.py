@@ -424,7 +424,7 @@ class OnceOnly(Server):
 
 
 class AfterOthers(Server):
-    """A method that does not exist is answered wrongly after a certain string was seen as an id."""
+    """A call of a tool that does not exist is answered wrongly after a certain string was seen as an id."""
 
     seen = False
 
@@ -432,8 +432,8 @@ class AfterOthers(Server):
         """By a code that is no number."""
         self.seen |= message["id"] == "mcp-conform"
         answer = super().answer(message)
-        if self.seen and message["method"] == "mcp-conform/does-not-exist":
-            answer["error"]["code"] = "no such method"
+        if self.seen and message["method"] == "tools/call" and "error" in answer:
+            answer["error"]["code"] = "no such tool"
         return answer
 
 
