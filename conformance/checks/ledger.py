@@ -19,6 +19,11 @@ LONGEST = 4_000
 """Characters of what a finding says."""
 
 
+def is_silence(finding: Finding) -> bool:
+    """Whether what it tells is that no answer came in time."""
+    return finding.actual.startswith(NO_ANSWER)
+
+
 def _clipped(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
 
@@ -197,7 +202,7 @@ class Ledger:
                 frames = finding.frames if again else self.led_to(finding)
                 tries = finding.tries if again else (1, 2)
                 actual = finding.actual
-                if again and finding.kind in silent and actual.startswith(NO_ANSWER):
+                if again and finding.kind in silent and is_silence(finding):
                     actual = actual.replace(actual.partition(";")[0], silent[finding.kind], 1)
                 self.findings[i] = replace(finding, confirmed=again, frames=frames, tries=tries, actual=actual)
 

@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 from conformance.catalogue.cases import Case
 from conformance.catalogue.selection import Selection
-from conformance.checks.ledger import Ledger
+from conformance.checks.ledger import Ledger, is_silence
 from conformance.engine.detection import judge_refusal
 from conformance.engine.plan import client_of, turn
 from conformance.engine.stage import CLOSING, OPENING, SESSION_CASES, SURVEY, Stage
 from conformance.engine.units import State, Workshop
 from conformance.model import Finding, FindingKind, Limits, Severity
-from conformance.session.patience import NO_ANSWER
 from conformance.session.session import NotSpoken
 from conformance.transports import StartError
 
@@ -162,7 +161,7 @@ class Confirmation:
             ledger = workshop.play(state, part.cases, _tell_nobody, stage, keep=False)
             for case in part.names:
                 found = [finding for finding in ledger.findings if finding.case in (case, *SESSION_CASES)]
-                silent = {each.kind: each.actual for each in found if each.actual.startswith(NO_ANSWER)}
+                silent = {each.kind: each.actual for each in found if is_silence(each)}
                 with state.lock:
                     kinds = {f.kind for mine in state.ledgers for f in mine.findings if f.case == case}
                     for mine in state.ledgers:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from conformance.checks.invariants.base import is_integer
 from conformance.checks.invariants.envelope import MEMBERS, OBJECT, VALID, XOR
+from conformance.checks.ledger import is_silence
 from conformance.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from conformance.engine.proofs import heard, requests, responses
 from conformance.model import Finding, Json, members
 from conformance.session.features import OURS
-from conformance.session.patience import NO_ANSWER
 
 REFUSED = "jsonrpc/unknown-method-refused"
 SEVERAL = 3
@@ -127,7 +127,7 @@ def _broken_rule(finding: Finding) -> str:
 def _ignored(finding: Finding) -> bool:
     """Whether it is that no answer came to what was wrong on purpose, or must not be taken for right."""
     wrong = any(frame.illegal for frame in finding.frames if frame.origin == "us") or finding.expected in _REFUSALS
-    return wrong and finding.actual.startswith(NO_ANSWER) and not responses(finding)
+    return wrong and is_silence(finding) and not responses(finding)
 
 
 # -- results

@@ -179,6 +179,12 @@ class Requests:
                 return self.waiting[key]
         return self.calls.get(exact)
 
+    def answered_before(self, response: Frame) -> Call | None:
+        """The request that a response names, if it had been answered before by another one."""
+        identifier = response.message.get("id")
+        call = self.calls.get(id_key(identifier)) if is_id(identifier) else None
+        return call if call is not None and call.answers and call.answers[0].number < response.number else None
+
     def answer(self, call: Call, frame: Frame) -> None:
         """Enter a response to `call`, and learn from how long it took and what it overtook."""
         if len(call.answers) < MOST_ANSWERS:
@@ -369,8 +375,8 @@ class Requests:
     def _is_again(self, frame: Frame) -> bool:
         """Whether a response names a request that has been answered."""
         identifier = frame.message.get("id")
-        known = self.calls.get(id_key(identifier)) if is_id(identifier) else None
-        return self.has_forgotten(identifier) if known is None else bool(known.answers)
+        forgotten = self.has_forgotten(identifier) and id_key(identifier) not in self.calls
+        return forgotten or self.answered_before(frame) is not None
 
     def _only_one_under_way(self, frame: Frame) -> Call | None:
         """What a response can be meant for: over HTTP what its exchange asked, else the only request that waits."""

@@ -217,12 +217,6 @@ class Envelope(Watcher):
             ceiling=self.softened(Severity.WARNING if cancelled else None),
         )
 
-    def _answered_before(self, stray: Frame) -> Call | None:
-        """The call that a response names, if it had been answered before by another one."""
-        identifier = stray.message.get("id")
-        call = self.session.calls.get(id_key(identifier)) if is_id(identifier) else None
-        return call if call is not None and call.answers and call.answers[0].number < stray.number else None
-
     def _echoed(self, frame: Frame, message: dict[str, Any], call: Call) -> None:
         identifier = message.get("id")
         known = is_id(identifier)
@@ -304,7 +298,7 @@ class Envelope(Watcher):
         to_unread = self._illegal is not None or (nameless and (self._batched or frame.exchange is not None))
         known = to_unread or self.session.requests.has_forgotten(message.get("id"))  # as JSON-RPC has it, or late
         if not known and len(self._strays) < MOST_REMEMBERED:
-            self._strays.append((outlined(frame), self._answered_before(frame)))
+            self._strays.append((outlined(frame), self.session.requests.answered_before(frame)))
 
     def finish(self) -> None:
         """Judge what only the end shows: requests without an answer, answers without a request."""
