@@ -107,10 +107,12 @@ def test_another_session_helps_with_a_lane_only_where_much_is_left_to_wait_for()
     slow, clock = lane()
     playing = slow.cases()
     next(playing)
+    clock.now += 50.0  # the first one also opens the session and finds things out for the others
+    next(playing)
     assert not slow.left  # nobody knows how long its cases take
     clock.now += 2.0
     next(playing)
-    assert slow.left == 36.0  # 18 cases are not begun
+    assert slow.left == 34.0  # 17 cases are not begun
     clock.now += 0.001
     for _ in range(15):
         next(playing)
@@ -130,9 +132,9 @@ def test_sessions_at_one_url_do_not_share_what_may_disturb_others(
 ) -> None:
     slow, clock = lane(transport=transport, isolation=isolation)
     playing = slow.cases()
-    next(playing)
-    clock.now += 2.0
-    next(playing)
+    for _ in range(3):
+        next(playing)
+        clock.now += 2.0
     assert bool(slow.left) is helped
 
 

@@ -46,8 +46,9 @@ class Lane:
             began = self._clock()
             yield case
             with self._lock:
+                # The first one also opens the session and finds out what those after it go by.
+                self._seconds += self._clock() - began if self._ended else 0.0
                 self._ended += 1
-                self._seconds += self._clock() - began
 
     def _next(self) -> Case | None:
         with self._lock:
@@ -57,9 +58,9 @@ class Lane:
     def left(self) -> float:
         """Seconds that what is left of it takes, 0 if another session would not shorten that by more than it costs."""
         with self._lock:
-            if not (self._divisible and self._ended and len(self._waiting) > self._players):
+            if not (self._divisible and self._ended > 1 and len(self._waiting) > self._players):
                 return 0.0
-            left = len(self._waiting) * self._seconds / self._ended / self._players
+            left = len(self._waiting) * self._seconds / (self._ended - 1) / self._players
         return left if left > WORTH + STARTS * self.state.startup else 0.0
 
 

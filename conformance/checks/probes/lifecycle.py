@@ -37,7 +37,7 @@ def opening(bench: Bench) -> Iterator[Observation]:
     if session.transport.process_per_session:
         # It may have been started ahead.
         age = time.monotonic() - session.transport.began
-        session.listen(max(0.0, min(2 * bench.startup, PROMPTLY) - age) + session.limits.quiet)
+        session.listen(max(0.0, min(2 * bench.startup, PROMPTLY) + session.limits.quiet - age))
     quiet = not any(isinstance(frame.message, dict) for frame in session.since(0))
     yield Observation({"before": "initialize", "quiet": quiet})
     session.era.greet(session)
