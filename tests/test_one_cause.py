@@ -102,6 +102,20 @@ def test_a_server_that_refuses_by_silence_has_one_finding_but_for_what_does_not_
     assert failed("refuses-by-silence", tmp_path) - {SILENT} == {"jsonrpc/unknown-method-refused"}
 
 
+@pytest.mark.parametrize(
+    ("name", "only"),
+    [
+        ("http-errors-accepted", "transport-http/request-answered-as-json-or-sse"),
+        ("http-errors-empty", "transport-http/json-answer-is-one-object"),
+        ("http-errors-failing", "jsonrpc/parse-error-code"),
+        ("http-errors-closed", "jsonrpc/every-request-answered-once"),
+        ("http-errors-streams", "jsonrpc/every-request-answered-once"),
+    ],
+)
+def test_errors_that_http_loses_are_one_finding(name: str, only: str, tmp_path: Path) -> None:
+    assert failed(name, tmp_path) == {only}
+
+
 def test_what_gave_way_is_told_if_what_it_gave_way_to_does_not_come_back() -> None:
     cause, other = (Finding(name, "jsonrpc/ids", "wrong", "right", "wrong") for name in ("jsonrpc/a", "jsonrpc/b"))
     state, ledger = State(REVISIONS["2025-11-25"], "stdio", CallPolicy()), Ledger()

@@ -326,7 +326,10 @@ class Judge:
             return self._why_over()
         if said.call is not None and (said.call.answers or said.call.turned_down or response is ABSENT):
             return shown(said.call)
-        return "silence" if response is ABSENT else encode(response).decode("utf-8", "replace")[:300]
+        if response is not ABSENT:
+            return encode(response).decode("utf-8", "replace")[:300]
+        head = self._head(said)
+        return "silence" if head is None else f"HTTP {head.status}, without a response"
 
     def _answer(self, said: Said) -> tuple[Json, tuple[Frame, ...]]:
         """The response to a step and the frames that show it; ABSENT and none if there was none."""

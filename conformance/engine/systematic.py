@@ -26,6 +26,17 @@ EMPTY = {"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscri
 CONFORMS, COPY = "tools/structured-content-conforms", "tools/structured-content-text-copy"
 INITIALIZED = "lifecycle/initialize-result-complete"
 NUMERAL, UNDECLARED = "number as text", "undeclared"
+SAY_SO = {
+    REFUSED,
+    "jsonrpc/every-request-answered-once",
+    "transport-http/request-answered-as-json-or-sse",
+    "transport-http/json-answer-is-one-object",
+    "transport-http/sse-delivers-response",
+}
+"""Rules that say by themselves that no response came."""
+OK, NO_RESPONSE, FAILURE = 200, (202, 204), 500
+"""HTTP statuses: of responses and refusals, of what has no response, and the first one of a server that failed."""
+BROKE_OFF, BADLY_WRITTEN = " broke off", "a request is refused for how its HTTP is written"
 OF_REQUESTS = {PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS}
 """Codes that say what is wrong with a request."""
 NAMED = 6
@@ -38,7 +49,13 @@ _SILENT = (
     "Answer each message that has an id and a method, if only with an error: -32601 for an unknown method, -32602 for "
     "wrong params. Without one, clients wait until their time is up.",
 )
+_BARE = (
+    "Answer each message that has an id and a method by a JSON-RPC response in the body, and what is refused by one "
+    "with the member error and the HTTP status that the rule names."
+)
 _REFUSALS = ("an error", "an answer")
+_STATUS = re.compile(r"^(?:the )?HTTP (?:answer with )?(?:status )?(\d{3})\b|^(\d{3})$")
+_EMPTY = re.compile(r"held no response|an empty body|the end of the stream")
 _WORD = re.compile(r"[a-z]+")
 _NUMERAL = re.compile(r"""(["'])-?\d+(\.\d+)?([eE][-+]?\d+)?\1""")
 _CODES = re.compile(r"-32\d{3}\b")
@@ -62,6 +79,11 @@ def defects(found: Collection[Finding], codes: Collection[Json]) -> Iterator[Def
     if _rules(silent) > 1 and silent[0].requirement == REFUSED:
         others = any(OURS not in method for each in silent for method in _methods(each))
         yield Defect(tuple(silent), *(_SILENT if others else ("", "")))
+    for (status, *_), group in _groups(found, _bare):
+        said = f"HTTP status {status} and no JSON-RPC response" if status else "no answer: the connection is closed"
+        if _rules(group) >= (2 if any(each.requirement in SAY_SO for each in group) else SEVERAL):
+            group.sort(key=lambda each: each.requirement not in SAY_SO)
+            yield Defect(tuple(group), f"Requests that are refused get {said}.", _BARE)
     for key, group in _groups(found, _result):
         refused = any(each.requirement == REFUSED for each in group)
         group = [each for each in group if key[0] or refused or not _methods(each) & EMPTY]
@@ -128,6 +150,20 @@ def _ignored(finding: Finding) -> bool:
     """Whether it is that no answer came to what was wrong on purpose, or must not be taken for right."""
     wrong = any(frame.illegal for frame in finding.frames if frame.origin == "us") or finding.expected in _REFUSALS
     return wrong and is_silence(finding) and not responses(finding)
+
+
+def _bare(finding: Finding) -> Key | None:
+    """The HTTP status of the answer if that is no refusal and holds no response, 0 if there is no answer either."""
+    if finding.message.startswith(BADLY_WRITTEN):
+        return None  # that there is no response is the least of it
+    if BROKE_OFF in finding.actual:
+        return (0,)
+    head = next((each for each in reversed(finding.frames) if each.channel != "end"), None)
+    told = _STATUS.search(finding.actual)
+    status = int(told[1] or told[2]) if told else (head.status or 0) if head is not None else 0
+    empty = _EMPTY.search(finding.actual) or (head is not None and head.headers.get("content-length") == "0")
+    bare = status in NO_RESPONSE or status >= FAILURE or (status == OK and empty)
+    return (status,) if bare and all(frame.status != status for frame, _ in responses(finding)) else None
 
 
 # -- results

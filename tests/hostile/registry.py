@@ -95,6 +95,7 @@ KINDS = (
     "stateless",
     "machine",
     "over_http",
+    "refusals_over_http",
     "over_sse",
     "burdens",
     "burdens_over_http",

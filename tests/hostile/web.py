@@ -71,7 +71,7 @@ class Exchange(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Take a message."""
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self._body()
         if refused := self._refused():
             self.bare(refused)
             return
@@ -88,6 +88,17 @@ class Exchange(BaseHTTPRequestHandler):
     def do_DELETE(self) -> None:
         """No sessions, so none to end, unless the target has some."""
         self.endpoint.delete(self)
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        parts = []
+        while (size := int(self.rfile.readline().partition(b";")[0], 16)) > 0:
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass
+        return b"".join(parts)
 
     def _refused(self) -> int:
         origin = self.headers.get("Origin")
