@@ -224,9 +224,7 @@ class _Player:
             if opens and isinstance(session.era, Handshake):
                 session.era.go_on(session)
             session.notify(method, None if params is ABSENT else params, illegal=step.illegal, headers=step.headers)
-            if opens and session.opened:
-                # A server that asks for something now, such as the roots, should get its answer before the end.
-                session.listen(session.limits.quiet)
+            if opens:
                 session.hear_out()
         elif step.kind == "pages":
             return self._pages(step, start)

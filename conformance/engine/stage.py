@@ -14,6 +14,7 @@ from conformance.engine.connections import Connections
 from conformance.engine.counting import Counting
 from conformance.engine.noticing import Methods, Signs
 from conformance.model import Finding
+from conformance.session.opened import opened_for
 from conformance.session.session import Observer, Session
 from conformance.transports import AND_GONE
 from conformance.transports.web import Web
@@ -84,6 +85,7 @@ class Stage:
             self._connections.release(self.session)
             self._part()
             return
+        self._hear_questions()
         if self.session.case != OPENING:
             self.enter(CLOSING)
         self.session.close(self.hurried or (self._connections.mute and not self.session.opened))
@@ -99,6 +101,14 @@ class Stage:
         if self.ledger.findings:
             self.ledger.histories.append(History(self.session.trace))
         self._part()
+
+    def _hear_questions(self) -> None:
+        """A server that asks for something after the opening, such as the roots, gets its answer before the end."""
+        session = self.session
+        only_opened = all(call.method in ("initialize", "ping") for call in session.calls.values())
+        if only_opened and session.opened and session.client and session.transport.process_per_session:
+            session.listen(max(0.0, session.limits.quiet - opened_for(session)))
+            session.hear_out()
 
     def web(self) -> Web:
         """A client for single requests to the same server; it is closed with the stage."""

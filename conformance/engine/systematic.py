@@ -81,9 +81,11 @@ def defects(found: Collection[Finding], codes: Collection[Json]) -> Iterator[Def
         yield Defect(tuple(silent), *(_SILENT if others else ("", "")))
     for (status, *_), group in _groups(found, _bare):
         said = f"HTTP status {status} and no JSON-RPC response" if status else "no answer: the connection is closed"
-        if _rules(group) >= (2 if any(each.requirement in SAY_SO for each in group) else SEVERAL):
+        general = {each.requirement for each in group} & SAY_SO
+        refused = _rules(group) > len(general) or REFUSED in general
+        if _rules(group) >= (2 if general else SEVERAL):
             group.sort(key=lambda each: each.requirement not in SAY_SO)
-            yield Defect(tuple(group), f"Requests that are refused get {said}.", _BARE)
+            yield Defect(tuple(group), *((f"Requests that are refused get {said}.", _BARE) if refused else ("", "")))
     for key, group in _groups(found, _result):
         refused = any(each.requirement == REFUSED for each in group)
         group = [each for each in group if key[0] or refused or not _methods(each) & EMPTY]

@@ -12,6 +12,7 @@ from conformance.checks.probes.lists import hears_announcements
 from conformance.checks.probes.outcome import life
 from conformance.model import Frame, Json, members
 from conformance.session.answers import CAPABILITY, Response
+from conformance.session.opened import opened_for
 from conformance.session.session import Call, Session
 from conformance.survey.survey import LISTS, Unavailable, walk
 
@@ -141,18 +142,8 @@ def hear_question(session: Session, seconds: float, method: str = "") -> None:
 def hear_unasked(session: Session) -> None:
     """Let a server that asks by itself after the opening do so, before a tool is taken for who asks."""
     if session.revision.era == "handshake" and hears_announcements(session):
-        hear_question(session, max(0.0, unasked_within(session) - _could_ask_for(session)))
-
-
-def _could_ask_for(session: Session) -> float:
-    """Seconds from the opening, or from that of the stream on which it may ask, to the last message of the session."""
-    _, stream = session.unasked or (False, None)
-    began = stream or next((frame for frame in session.trace if _opens(frame)), None)
-    return 0.0 if began is None else max(frame.at for frame in session.since(began.number)) - began.at
-
-
-def _opens(frame: Frame) -> bool:
-    return frame.origin == "us" and members(frame.message).get("method") == "notifications/initialized"
+        _, stream = session.unasked or (False, None)
+        hear_question(session, max(0.0, unasked_within(session) - opened_for(session, stream)))
 
 
 def unasked_within(session: Session) -> float:
@@ -182,6 +173,10 @@ class AskedClient:
         self._opening = opening or {}
         self._silent = silent
         self._session: Session | None = None
+
+    def another(self) -> AskedClient:
+        """A helpful client that declares the same, on a session of its own."""
+        return AskedClient(self._bench, self._capabilities)
 
     @property
     def session(self) -> Session:

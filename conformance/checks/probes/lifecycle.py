@@ -50,8 +50,6 @@ def opening(bench: Bench) -> Iterator[Observation]:
     asks = any(map(_asks, session.since(start)))
     yield Observation({"before": "initialized", "quiet": not asks, "ping": got}, frames=ping.proof, actual=actual)
     session.notify("notifications/initialized")
-    # A server that asks for something now, such as the roots, should get its answer before its input is closed.
-    session.listen(session.limits.quiet)
     session.hear_out()
 
 

@@ -22,7 +22,7 @@ from conformance.checks.probes.askers import (
 from conformance.checks.probes.outcome import succeeded
 from conformance.codes import INTERNAL_ERROR
 from conformance.model import Json
-from conformance.session.session import Call, encode
+from conformance.session.session import Call, Session, encode
 from conformance.survey.survey import Unavailable
 
 LIST = "roots/list"
@@ -32,6 +32,8 @@ NOBODY = (
 )
 FAILING = refusal(INTERNAL_ERROR, "Internal error")
 NONE = fixed({"result": {"roots": []}})
+STUMBLING = 0.25
+"""Seconds in which a server that stumbles over the answer to its question does so."""
 OTHER: Json = {"roots": [{"uri": "file:///mcp-conform/other", "name": "other"}]}
 
 
@@ -62,7 +64,7 @@ def unavailable(bench: Bench) -> Iterator[Observation]:
     stateless = bench.session.revision.era == "stateless"
     client = AskedClient(bench, capabilities, opening={} if stateless else {LIST: FAILING})
     if unasked:
-        seen = _goes_on(client, roots="an error")
+        seen = _goes_on(client, 0, roots="an error")
         if not survived(seen) or not askers:
             yield seen  # tools that ask decide it otherwise
         if not survived(seen):
@@ -79,35 +81,52 @@ def unavailable(bench: Bench) -> Iterator[Observation]:
         if survived(seen):
             changing = changing or asker
     if not stateless and (changing or unasked):
-        yield from _change(bench, changing, capabilities, unasked)
+        yield from _change(client, changing, unasked)
 
 
-def _goes_on(client: AskedClient, **facts: Json) -> Observation:
-    """Whether the server still answers after a while."""
+def _goes_on(client: AskedClient, start: int, **facts: Json) -> Observation:
+    """Whether the server still answers after it has asked for the roots since a frame, which may take a while."""
     session = client.session
     lost = client.lost()
     if not lost:
-        # It may ask for the roots only now, and stumble over the answer.
-        session.listen(unasked_within(session))
+        session.listen(unasked_within(session), until=lambda: _asked_since(session, start))
+        session.listen(STUMBLING)
         lost = client.lost()
     frames = tuple(f for f in session.trace if f.origin == "us" or is_question(f))[-4:]
     return Observation({**facts, "server": "gets stuck" if lost else "goes on"}, None, frames, lost)
 
 
-def _change(bench: Bench, asker: Asker | None, capabilities: Json, unasked: bool) -> Iterator[Observation]:
-    """The roots change, as the client may say; the server goes on, and so does the tool that uses them."""
-    client = AskedClient(bench, capabilities)
+def _asked_since(session: Session, start: int) -> bool:
+    return any(is_question(frame) and frame.message["method"] == LIST for frame in session.since(start))
+
+
+def _change(client: AskedClient, asker: Asker | None, unasked: bool) -> Iterator[Observation]:
+    """The roots change, as the client may say; the server goes on, and so does the tool that uses them.
+
+    `client` had none to give. If the server does not ask it again, or gets stuck, another client has some at first.
+    """
+    if asker is None:
+        start = client.session.position
+        seen = _changed(client)
+        if survived(seen) and _asked_since(client.session, start):
+            yield seen
+            return
+    client = client.another()
     if unasked:
         client.hear_question(LIST)  # it cannot notice a change of what it does not have yet
     if asker is not None and not client.call(asker, {}).answers:
         return
-    session = client.session
-    session.answers.instead[LIST] = fixed({"result": OTHER})
-    session.notify("notifications/roots/list_changed")
-    seen = _goes_on(client, roots="others")
+    seen = _changed(client)
     if asker is not None and survived(seen):
         seen = client.observe(asker, client.call(asker, {LIST: fixed({"result": OTHER})}), roots="others")
     yield seen
+
+
+def _changed(client: AskedClient) -> Observation:
+    session, start = client.session, client.session.position
+    session.answers.instead[LIST] = fixed({"result": OTHER})
+    session.notify("notifications/roots/list_changed")
+    return _goes_on(client, start, roots="others")
 
 
 PATHS = ("path", "file", "filename", "filepath", "directory", "dir", "folder", "uri")
