@@ -49,7 +49,7 @@ class Polling:
 
     def heard(self, call: Call, frame: Frame) -> None:
         """An event came on the stream on which the response to `call` is to come."""
-        if UNFRAMED in frame.fields:
+        if UNFRAMED in frame.fields or (frame.channel == "sse" and not frame.readable):
             self._streams.pop(frame.exchange or 0, None)  # the rest would be no more than that again
             return
         last, retry = frame.fields.get("id"), frame.fields.get("retry", "")

@@ -51,6 +51,7 @@ class _Stream:
     answered: bool = False
     identified: bool = False
     retry: bool = False
+    garbled: bool = False
 
 
 class HttpStreams(Watcher):
@@ -157,6 +158,7 @@ class HttpStreams(Watcher):
             stream.begun = True
         stream.identified |= bool(identifier)
         stream.retry |= "retry" in frame.fields
+        stream.garbled |= bool(frame.data) and not frame.readable
         if identifier:
             self._unique(stream, frame, identifier)
 
@@ -267,7 +269,7 @@ class HttpStreams(Watcher):
             self.ledger.held(DELIVERS)
             self.ledger.held(NOT_CLOSED)
             self.ledger.held(ENDS)
-        elif len(self._closed_early) < MOST:
+        elif len(self._closed_early) < MOST and not stream.garbled:  # what is garbled may be the response
             self._closed_early.append(stream)
 
     def _retry(self, stream: _Stream) -> None:

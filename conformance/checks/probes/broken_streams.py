@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.observed import slow_call
+from conformance.checks.probes.observed import SeenCall, slow_call
 from conformance.model import Frame, Json, members
 from conformance.session.exchanges import head_of, heard, is_stream, listen_by_get, over
 from conformance.session.messages import Call
@@ -22,20 +22,18 @@ def resumption(bench: Bench) -> Iterator[Observation]:
     That the server has a rest to give is found out first with a call that was answered.
     """
     session = bench.session
-    slow = slow_call(bench).params
-    control = _request(session, slow)
-    session.wait(control)
+    known = slow_call(bench)
+    slow = known.params
+    control = _answered(session, known)
     ids = _ids(session, control)
     if len(ids) < 2:
         raise Unavailable("the events of a stream have no ids")
+    session.transport.break_off(control.sent.exchange or 0)  # a stream is resumed once its connection is gone
     if not _has(_rest(session, ids[0], control), control):
         raise Unavailable("the server has no rest of a stream to give")
     broken = _broken_off(session, slow)
     last = _ids(session, broken)[-1]
-    other = _request(session, slow)
-    session.wait(other)  # which was begun later, and takes as long
-    if not other.answers:
-        raise Unavailable("a call was not answered")
+    other = _answered(session, known)  # which was begun later, and takes as long
     frames = _rest(session, last, broken)
     strays = [frame for frame in frames if _about(frame, other)]
     facts: dict[str, Json] = {"answered": _has(frames, broken), "others": bool(strays)}
@@ -51,17 +49,24 @@ def silence(bench: Bench) -> Iterator[Observation]:
     It breaks a connection in the middle of a stream.
     """
     session = bench.session
-    slow = slow_call(bench).params
-    broken = _broken_off(session, slow, identified=False)
+    slow = slow_call(bench)
+    broken = _broken_off(session, slow.params, identified=False)
     start = session.position
-    other = _request(session, slow)
-    session.wait(other)
+    other = _answered(session, slow)
     session.hear_out()
     frames = [frame for frame in session.since(start) if frame.exchange != broken.sent.exchange]
     strays = [frame for frame in frames if frame.origin == "target" and _about(frame, broken)]
     streamed = other.head is not None and is_stream(other.head)
     facts: dict[str, Json] = {"streamed": streamed, "strays": bool(strays)}
     yield Observation(facts, frames=(broken.sent, other.sent, *strays[:2]), actual="a message of the first request")
+
+
+def _answered(session: Session, slow: SeenCall) -> Call:
+    """A call that was answered, as it was before, in about the same time. Raises Unavailable."""
+    call = _request(session, slow.params)
+    if not session.wait(call, timeout=4 * slow.seconds + session.limits.quiet) or not call.answers:
+        raise Unavailable("a call was not answered")
+    return call
 
 
 def _request(session: Session, params: Json) -> Call:

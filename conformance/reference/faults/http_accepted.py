@@ -68,6 +68,18 @@ def _named_otherwise(server: Server) -> None:
     streams.event = lambda data, identity="": b"event: response\n" * bool(data) + correct(data, identity)
 
 
+def _over_lines(server: Server) -> None:
+    from conformance.reference import streams
+
+    correct = streams.event
+
+    def event(data: bytes, identity: str = "") -> bytes:
+        written = correct(data, identity)
+        return written.replace(b",", b",\n") if b'"content":' in data else written
+
+    streams.event = event
+
+
 _ROWS: tuple[Row, ...] = (
     (
         "notification-body",
@@ -109,6 +121,13 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/sse-data-is-message",
         "messages are events of the type response",
         _named_otherwise,
+        {},
+    ),
+    (
+        "results-over-lines",
+        "jsonrpc/every-request-answered-once transport-http/sse-data-is-message",
+        "results of tools have several lines in a stream of events, of which the first one alone begins with data:",
+        _over_lines,
         {},
     ),
     (
