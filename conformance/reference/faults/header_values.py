@@ -87,7 +87,21 @@ def _params_of_calls_known(handler: Any, proceed: Any, message: Any) -> None:
     proceed(message)
 
 
+def _booleans_in_capitals(server: Server) -> None:
+    from conformance.reference import headers
+
+    correct = headers._equal
+    headers._equal = lambda given, value: given == str(value) if isinstance(value, bool) else correct(given, value)
+
+
 _ROWS: tuple[Row, ...] = (
+    (
+        "param-header-of-booleans-in-capitals",
+        PARAM,
+        "booleans in headers are compared with True and False",
+        _booleans_in_capitals,
+        {"since": NEW},
+    ),
     (
         "name-header-decoded-as-ascii",
         "http-headers/name-header-base64-decoded",
