@@ -8,11 +8,15 @@ from dataclasses import dataclass
 
 from conformance.checks.invariants.base import is_integer
 from conformance.checks.invariants.envelope import MEMBERS, OBJECT, VALID, XOR
+from conformance.checks.invariants.http_answers import ONE_OBJECT, TYPE
+from conformance.checks.invariants.http_streams import DELIVERS
 from conformance.checks.ledger import is_silence
+from conformance.checks.probes.outcome import BADLY_WRITTEN, UNANSWERED
 from conformance.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from conformance.engine.proofs import heard, requests, responses
 from conformance.model import Finding, Json, members
 from conformance.session.features import OURS
+from conformance.transports import BROKE_OFF
 
 REFUSED = "jsonrpc/unknown-method-refused"
 SEVERAL = 3
@@ -26,17 +30,10 @@ EMPTY = {"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscri
 CONFORMS, COPY = "tools/structured-content-conforms", "tools/structured-content-text-copy"
 INITIALIZED = "lifecycle/initialize-result-complete"
 NUMERAL, UNDECLARED = "number as text", "undeclared"
-SAY_SO = {
-    REFUSED,
-    "jsonrpc/every-request-answered-once",
-    "transport-http/request-answered-as-json-or-sse",
-    "transport-http/json-answer-is-one-object",
-    "transport-http/sse-delivers-response",
-}
+SAY_SO = {REFUSED, UNANSWERED, TYPE, ONE_OBJECT, DELIVERS}
 """Rules that say by themselves that no response came."""
 OK, NO_RESPONSE, FAILURE = 200, (202, 204), 500
 """HTTP statuses: of responses and refusals, of what has no response, and the first one of a server that failed."""
-BROKE_OFF, BADLY_WRITTEN = " broke off", "a request is refused for how its HTTP is written"
 OF_REQUESTS = {PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS}
 """Codes that say what is wrong with a request."""
 NAMED = 6
@@ -79,7 +76,7 @@ def defects(found: Collection[Finding], codes: Collection[Json]) -> Iterator[Def
     if _rules(silent) > 1 and silent[0].requirement == REFUSED:
         others = any(OURS not in method for each in silent for method in _methods(each))
         yield Defect(tuple(silent), *(_SILENT if others else ("", "")))
-    for (status, *_), group in _groups(found, _bare):
+    for (status,), group in _groups(found, _bare):
         said = f"HTTP status {status} and no JSON-RPC response" if status else "no answer: the connection is closed"
         general = {each.requirement for each in group} & SAY_SO
         refused = _rules(group) > len(general) or REFUSED in general

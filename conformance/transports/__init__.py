@@ -65,6 +65,8 @@ class Arrival(NamedTuple):
     fields: Mapping[str, str] = MappingProxyType({})
 
 
+BROKE_OFF = "broke off"
+"""What is said of a connection that ended before an answer."""
 AND_GONE = ", and now it refuses connections"
 """What is said of a server that broke off an exchange, and is gone."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.budget import BYTES, MOST_BYTES, kept
 from conformance.model import Limits
 from conformance.target.listening import RunningServer, reach
-from conformance.transports import AGAIN, AND_GONE, OURS, SESSION, UNFRAMED, Arrival, Ended, Ending
+from conformance.transports import AGAIN, AND_GONE, BROKE_OFF, OURS, SESSION, UNFRAMED, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.bounds import TooMuch, Undecoded, decoded, kept_headers
 from conformance.transports.ended_sessions import session_ended, turned_away
@@ -426,4 +426,4 @@ class HttpTransport(AtUrl):
         if refused(error):
             return f"connection refused at {plain(self._url)}", True
         why = (str(error) or type(error).__name__).rstrip(".")
-        return f"the HTTP exchange with {plain(self._url)} broke off: {why}", False
+        return f"the HTTP exchange with {plain(self._url)} {BROKE_OFF}: {why}", False

@@ -15,7 +15,7 @@ from conformance.model import Limits
 from conformance.revisions import WEBSOCKET
 from conformance.target.listening import RunningServer, reach
 from conformance.target.urls import is_loopback
-from conformance.transports import OURS, Arrival, Ended, Ending
+from conformance.transports import BROKE_OFF, OURS, Arrival, Ended, Ending
 from conformance.transports.at_url import AtUrl
 from conformance.transports.http_client import check_headers, shut
 from conformance.transports.redirects import ADVICE, LEADING
@@ -256,7 +256,7 @@ class WebSocketTransport(AtUrl):
         if error.rcvd is not None:
             said = f"code {error.rcvd.code} {error.rcvd.reason[:SHOWN]}".strip()
             return f"the server has closed the WebSocket ({said})", True, False
-        return "the WebSocket broke off", True, False
+        return f"the WebSocket {BROKE_OFF}", True, False
 
 
 def _silent() -> logging.Logger:

@@ -34,6 +34,7 @@ from conformance.checks.fuzz.http_values import (
 )
 from conformance.checks.fuzz.requests import ID
 from conformance.checks.probes import Bench
+from conformance.checks.probes.outcome import BADLY_WRITTEN
 from conformance.model import Frame, Json, Severity
 from conformance.session.messages import Unavailable, encode
 from conformance.target.urls import is_loopback
@@ -153,7 +154,7 @@ class HttpRequests:
         came = f"HTTP status {reply.status}" if reply.status is not None else "no answer"
         return Breach(
             ONCE,
-            f"a request is refused for how its HTTP is written ({example.kind})",
+            f"{BADLY_WRITTEN} ({example.kind})",
             "a response with the result",
             came + (f", error {reply.code}" if reply.answers else ""),
             _proof(reply),

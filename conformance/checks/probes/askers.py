@@ -133,10 +133,13 @@ def is_question(frame: Frame) -> bool:
 
 def hear_question(session: Session, seconds: float, method: str = "") -> None:
     """Listen until the server has asked for `method`, or for anything, in this session, at most `seconds`."""
-    session.listen(
-        seconds,
-        until=lambda: any(is_question(frame) and method in ("", frame.message["method"]) for frame in session.trace),
-    )
+    session.listen(seconds, until=lambda: was_asked(session, method))
+
+
+def was_asked(session: Session, method: str = "", since: int = 0) -> bool:
+    """Whether the server has asked for `method`, or for anything, since that frame."""
+    questions = filter(is_question, session.since(since))
+    return any(method in ("", frame.message["method"]) for frame in questions)
 
 
 def hear_unasked(session: Session) -> None:

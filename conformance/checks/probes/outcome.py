@@ -11,6 +11,7 @@ from conformance.session.messages import is_reply, loosely, parse
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, encode
 
 UNANSWERED = "jsonrpc/every-request-answered-once"
+BADLY_WRITTEN = "a request is refused for how its HTTP is written"
 UNKNOWN_STOPS = "after a request for an unknown method the server stops answering"
 """What findings of cases and of campaigns say, so that they are one."""
 GATEWAY = (502, 503, 504)

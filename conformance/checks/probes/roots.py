@@ -17,12 +17,13 @@ from conformance.checks.probes.askers import (
     refusal,
     survived,
     unasked_within,
+    was_asked,
     with_tools_of,
 )
 from conformance.checks.probes.outcome import succeeded
 from conformance.codes import INTERNAL_ERROR
 from conformance.model import Json
-from conformance.session.session import Call, Session, encode
+from conformance.session.session import Call, encode
 from conformance.survey.survey import Unavailable
 
 LIST = "roots/list"
@@ -89,15 +90,11 @@ def _goes_on(client: AskedClient, start: int, **facts: Json) -> Observation:
     session = client.session
     lost = client.lost()
     if not lost:
-        session.listen(unasked_within(session), until=lambda: _asked_since(session, start))
+        session.listen(unasked_within(session), until=lambda: was_asked(session, LIST, start))
         session.listen(STUMBLING)
         lost = client.lost()
     frames = tuple(f for f in session.trace if f.origin == "us" or is_question(f))[-4:]
     return Observation({**facts, "server": "gets stuck" if lost else "goes on"}, None, frames, lost)
-
-
-def _asked_since(session: Session, start: int) -> bool:
-    return any(is_question(frame) and frame.message["method"] == LIST for frame in session.since(start))
 
 
 def _change(client: AskedClient, asker: Asker | None, unasked: bool) -> Iterator[Observation]:
@@ -108,7 +105,7 @@ def _change(client: AskedClient, asker: Asker | None, unasked: bool) -> Iterator
     if asker is None:
         start = client.session.position
         seen = _changed(client)
-        if survived(seen) and _asked_since(client.session, start):
+        if survived(seen) and was_asked(client.session, LIST, start):
             yield seen
             return
     client = client.another()
