@@ -26,7 +26,9 @@ from conformance.session.delays import Delays
 from conformance.session.features import TRIES, Features, NotAskedAgain, named
 from conformance.session.messages import Call
 from conformance.session.patience import IN_VAIN, LEAST, NOTABLE, NotWaitedFor, Patience
+from conformance.session.requests import Requests
 from conformance.system.process_table import held_up, held_up_here
+from conformance.transports import Ended
 
 SERVER = Path(__file__).resolve().parent / "servers" / "waiting.py"
 ONCE = "jsonrpc/every-request-answered-once"
@@ -243,6 +245,17 @@ def call(name: str, method: str = "tools/call", **more: Json) -> Call:
     """A request for something by name."""
     params = {"name": name, **more}
     return Call(1, method, params, Frame(0, "us", "stdin", 0.0, b""))
+
+
+@pytest.mark.parametrize(("ended", "enough"), [(None, LEAST), (Ended(0.5, "the exchange broke off", 1), 10.0)])
+def test_only_what_was_silent_is_waited_for_less_the_next_time(ended: Ended | None, enough: float) -> None:
+    requests = Requests()
+    gone, next_one = call("mute"), Call(2, "ping", None, Frame(1, "us", "stdin", 1.0, b""))
+    for each in (gone, next_one):
+        requests.register(each)
+    requests.end(gone, ended, "no answer within 1 s")
+    requests.answer(next_one, Frame(2, "target", "stdout", 1.0, b"{}", {"id": 2, "result": {}}, True))
+    assert requests.patience.limit([call("mute")], 10.0) == enough
 
 
 def test_what_was_silent_is_asked_again_only_by_who_wants_to_hear_of_its_progress() -> None:

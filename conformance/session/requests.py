@@ -198,7 +198,7 @@ class Requests:
         if len(call.answers) > 1:
             return
         for earlier in self.waiting.values():
-            if earlier.lost and not earlier.counted and earlier.sent.number < call.sent.number:
+            if earlier.late and not earlier.counted and earlier.sent.number < call.sent.number:
                 earlier.counted = True
                 self.patience.missed(earlier)
         self.patience.answered(call, 0.0 if call.lost else frame.at - call.sent.at)
