@@ -12,12 +12,14 @@ from conformance.session.messages import Call
 from conformance.session.session import Session
 from conformance.survey.survey import Unavailable
 
+UNKNOWN = "mcp-conform-unknown-event"
 TRIES = 3
 """How often a call is broken off before it is given up that the connection breaks early enough."""
 
 
 def resumption(bench: Bench) -> Iterator[Observation]:
-    """A slow call whose connection breaks, and the rest of its stream after another such call was answered.
+    """What follows an event of a stream that is resumed, or an unknown one; then a slow call whose connection breaks,
+    and the rest of its stream after another such call was answered.
 
     That the server has a rest to give is found out first with a call that was answered.
     """
@@ -25,22 +27,53 @@ def resumption(bench: Bench) -> Iterator[Observation]:
     known = slow_call(bench)
     slow = known.params
     control = _answered(session, known)
-    ids = _ids(session, control)
-    if len(ids) < 2:
+    if len(_ids(session, control)) < 2:
         raise Unavailable("the events of a stream have no ids")
     session.transport.break_off(control.sent.exchange or 0)  # a stream is resumed once its connection is gone
-    if not _has(_rest(session, ids[0], control), control):
+    yield _after_unknown(session)
+    replayed = _replayed(session, control)
+    yield replayed
+    if not replayed.values["answered"]:
         raise Unavailable("the server has no rest of a stream to give")
     broken = _broken_off(session, slow)
     last = _ids(session, broken)[-1]
     other = _answered(session, known)  # which was begun later, and takes as long
     frames = _rest(session, last, broken)
     strays = [frame for frame in frames if _about(frame, other)]
-    facts: dict[str, Json] = {"answered": _has(frames, broken), "others": bool(strays)}
+    facts: dict[str, Json] = {"after": "a break", "answered": _has(frames, broken), "others": bool(strays)}
     shown = strays[:1] or [frame for frame in frames if frame.channel in ("sse", "head")][-2:]
     yield Observation(
         facts, frames=(broken.sent, other.sent, *shown), actual="a message of another stream" * bool(strays)
     )
+
+
+def _after_unknown(session: Session) -> Observation:
+    """What comes for the id of an event that there was not."""
+    sent = listen_by_get(session, UNKNOWN)
+    head = head_of(session, sent, session.limits.quiet)
+    session.transport.break_off(sent.exchange or 0)
+    facts: dict[str, Json] = {"after": "an unknown event", "status": head.status if head is not None else None}
+    return Observation(facts, frames=(sent, head) if head is not None else (sent,))
+
+
+def _replayed(session: Session, call: Call) -> Observation:
+    """What comes after an early event of a stream that had come whole, beside what had come then."""
+    events = heard(session, call.sent, "sse", "event")
+    named = [place for place, frame in enumerate(events) if frame.fields.get("id")]
+    # The first one may be without a message, so the second tells more, unless the answer is all that would be left.
+    place = named[1] if len(named) > 2 else named[0]
+    before, after = _messages(events[: place + 1]), _messages(events[place + 1 :])
+    frames = _rest(session, events[place].fields["id"], call)
+    again = [frame for frame in frames if frame.message in before and frame.message not in after]
+    missed = [message for message in after if message not in _messages(frames)]
+    facts: dict[str, Json] = {"after": "an event", "answered": _has(frames, call)}
+    facts |= {"repeated": bool(again), "missed": bool(missed)}
+    actual = f"{len(again)} of {len(before)} messages from before it" if again else f"{len(missed)} are missing"
+    return Observation(facts, frames=(events[place], *again[:2]), actual=actual)
+
+
+def _messages(events: list[Frame]) -> list[Json]:
+    return [frame.message for frame in events if frame.readable]
 
 
 def silence(bench: Bench) -> Iterator[Observation]:

@@ -131,6 +131,23 @@ def _replaying_newest(handler: Any, proceed: Any, stream: Any, start: int) -> No
     handler.wfile.flush()
 
 
+def _resuming_at(place: Callable[[int], int]) -> Callable[..., None]:
+    """A stream that is resumed goes on at another place than that after the last event."""
+
+    def resume(handler: Any, proceed: Any, stream: Any, start: int) -> None:
+        proceed(stream, place(start))
+
+    return resume
+
+
+def _failing_at_unknown_events(handler: Any, proceed: Any, body: bytes) -> None:
+    last = handler.headers.get("Last-Event-ID", "0-0")
+    if last.replace("-", "").isdecimal():
+        proceed(body)
+    else:
+        handler.answer(500, b"no such event", {"Content-Type": "text/plain"})
+
+
 def _cancelling(server: Server) -> None:
     from conformance.reference.streams import Exchange, hung_up
 
@@ -288,6 +305,34 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/no-cross-stream-replay",
         "who resumes a stream gets that of the last request as well",
         handling(_resume=_replaying_newest),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "replays-from-the-start",
+        "transport-http/replay-after-last-event",
+        "who resumes a stream gets all of it",
+        handling(_resume=_resuming_at(lambda start: 0)),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "replays-the-last-event",
+        "transport-http/replay-after-last-event",
+        "who resumes a stream gets the last event again",
+        handling(_resume=_resuming_at(lambda start: start - 1)),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "replays-all-but-one",
+        "transport-http/replay-after-last-event",
+        "who resumes a stream does not get the event after the last one",
+        handling(_resume=_resuming_at(lambda start: start + 1)),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "fails-at-unknown-events",
+        "transport-http/replay-after-last-event",
+        "a GET with the id of no event gets HTTP 500",
+        handling(_get=_failing_at_unknown_events),
         {"until": "2025-11-25"},
     ),
     (
