@@ -41,6 +41,10 @@ def _late_acknowledgment(message: Message, call: Call | None) -> Any:
     return [changed, message]
 
 
+def _unacknowledged_if_empty(message: Message, call: Call | None) -> Any:
+    return message if message["params"]["notifications"] else []
+
+
 def _everything(message: Message, call: Call | None) -> None:
     granted = message["params"]["notifications"]
     granted.update(toolsListChanged=True, promptsListChanged=True, resourcesListChanged=True)
@@ -123,6 +127,13 @@ FAULTS = (
         "subscriptions/acknowledged-first",
         "a change is announced before the acknowledgment",
         on_notification(ACK, _late_acknowledgment),
+        since=NEW,
+    ),
+    Fault(
+        "subscription-to-nothing-unacknowledged",
+        "subscriptions/acknowledged-first",
+        "a subscription whose filter is empty is not acknowledged",
+        on_notification(ACK, _unacknowledged_if_empty),
         since=NEW,
     ),
     Fault(

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 REFUSED = "versioning/unsupported-version-refused"
 REFUSAL_DATA = "versioning/unsupported-version-error-data"
+BOTH_ERAS = ["2025-11-25", "2026-07-28"]
 REFUSAL_LISTS = "versioning/unsupported-version-error-lists-supported"
 
 
@@ -261,6 +262,16 @@ FAULTS = (
         "versioning/advertised-versions-served",
         "supportedVersions names a version that is refused",
         on_result(("server/discover",), lambda result, call: result["supportedVersions"].append("2026-12-31")),
+        since="2026-07-28",
+    ),
+    Fault(
+        "advertised-handshake-refused",
+        "versioning/advertised-versions-served",
+        "the server is modern only, and supportedVersions names a version that begins with initialize",
+        several(
+            modern_only,
+            on_result(("server/discover",), lambda result, call: result.update(supportedVersions=BOTH_ERAS)),
+        ),
         since="2026-07-28",
     ),
     Fault(
