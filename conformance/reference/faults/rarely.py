@@ -7,10 +7,10 @@ import threading
 from itertools import count
 
 from conformance.reference.call import Call, Cancelled
-from conformance.reference.fault import Fault, around, forgiving, instead, on_result, sending
+from conformance.reference.fault import Fault, around, forgiving, instead, on_error, on_result, sending
 from conformance.reference.http_fault import handling
 from conformance.reference.methods import METHODS
-from conformance.reference.wire import INVALID_REQUEST, Message, RpcError
+from conformance.reference.wire import INTERNAL_ERROR, INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ def _cut_in_half() -> Apply:
 def _colour_is_read(call: Call) -> bool:
     uri = call.params.get("uri") if isinstance(call.params, dict) else None
     return call.method == "resources/read" and isinstance(uri, str) and uri.startswith("reference://colours/")
+
+
+def _colour_fails(message: Message, call: Call | None) -> None:
+    if call is not None and _colour_is_read(call):
+        message["error"].update(code=INTERNAL_ERROR)
 
 
 def _cached_as_empty() -> Apply:
@@ -194,6 +199,13 @@ FAULTS = (
         "resources/not-found-never-empty-contents",
         "what one of several templates makes of an unknown value has empty contents",
         forgiving(_colour_is_read, lambda call: {"contents": []}),
+        since="2026-07-28",
+    ),
+    Fault(
+        "unknown-behind-template-internal",
+        "resources/not-found-32602",
+        "what one of several templates makes of an unknown value gives -32603",
+        on_error("", _colour_fails),
         since="2026-07-28",
     ),
     Fault(
