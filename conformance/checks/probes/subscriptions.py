@@ -237,10 +237,15 @@ def _stream(subscription: Subscription) -> Observation:
 
 
 def _several(session: Session, subscriptions: list[Subscription], start: int) -> Iterator[Observation]:
+    """Subscriptions to the same twice: to lists and to resources, which servers tell of in different places."""
+    told = {"resourceSubscriptions" in each.wanted: each for each in reversed(subscriptions) if each.told()}
+    for first in told.values():
+        if session.alive:
+            yield from _two(session, first, start)
+
+
+def _two(session: Session, first: Subscription, start: int) -> Iterator[Observation]:
     """A second subscription to the same, what both are told, and over stdio what comes when one is cancelled."""
-    first = next((each for each in subscriptions if each.told()), None)
-    if first is None or not session.alive:
-        return
     trigger = cause(session, first.told()[0], start)
     second = listen(session, first.wanted)
     if trigger is None or second is None:

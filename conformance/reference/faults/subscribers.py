@@ -69,6 +69,21 @@ def _to_the_last(server: Server, kind: str) -> None:
             return
 
 
+def _who_hears_of(server: Server, uri: str) -> list[Call]:
+    return [call for call, granted in _listeners(server) if uri in granted.get("resourceSubscriptions", ())]
+
+
+def _update_to_the_first(server: Server, uri: str) -> None:
+    for call in _who_hears_of(server, uri)[:1]:
+        _tell(call, "notifications/resources/updated", uri=uri)
+
+
+def _update_under_the_last_id(server: Server, uri: str) -> None:
+    hearing = _who_hears_of(server, uri)
+    for call in hearing:
+        call.notify("notifications/resources/updated", {"_meta": {SUBSCRIPTION: hearing[-1].id}, "uri": uri})
+
+
 def _to_all_resources(server: Server, uri: str) -> None:
     for call, granted in _listeners(server):
         if "resourceSubscriptions" in granted:
@@ -76,9 +91,8 @@ def _to_all_resources(server: Server, uri: str) -> None:
 
 
 def _another_uri(server: Server, uri: str) -> None:
-    for call, granted in _listeners(server):
-        if uri in granted.get("resourceSubscriptions", ()):
-            _tell(call, "notifications/resources/updated", uri="reference://other")
+    for call in _who_hears_of(server, uri):
+        _tell(call, "notifications/resources/updated", uri="reference://other")
 
 
 def _to_listeners_too(method: str) -> Apply:
@@ -263,6 +277,20 @@ FAULTS = (
         CONCURRENT,
         "of several subscriptions to a list only the last hears of a change",
         _announcing(_to_the_last),
+        since=NEW,
+    ),
+    Fault(
+        "updates-to-the-first-subscriber",
+        CONCURRENT,
+        "of several subscriptions to a resource only the first hears of a change",
+        _updating(_update_to_the_first),
+        since=NEW,
+    ),
+    Fault(
+        "updates-under-the-last-id",
+        f"{CONCURRENT} subscriptions/subscription-id-equals-request-id",
+        "updates that go to several subscriptions all carry the id of the last one",
+        _updating(_update_under_the_last_id),
         since=NEW,
     ),
     Fault(
