@@ -104,6 +104,14 @@ def unusable(schema: Json, written: str = "") -> str:
     return seen.flaw or seen.demand
 
 
+def dangling(written: str) -> str:
+    """A reference to a place that the schema, as JSON text, does not have, and where it stands; "" if there is none."""
+    try:
+        return _look(written).dangling
+    except Unusable:
+        return ""
+
+
 def judge(schema: Json, validator: str = "") -> Judge:
     """What tells whether a value is valid. `validator` is one of DIALECTS; without it `$schema` says which, or else it
     is 2020-12.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from conformance.model import Json
 
 
@@ -11,6 +13,7 @@ def pointed(root: Json, reference: str) -> Json:
         return None
     place = root
     for step in reference.split("/")[1:]:
+        step = unquote(step)  # RFC 6901, section 6: it is the fragment of a URI
         step = step.replace("~1", "/").replace("~0", "~")
         if isinstance(place, dict) and step in place:
             place = place[step]

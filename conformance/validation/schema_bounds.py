@@ -52,12 +52,14 @@ class Look:
 
     `flaw` says why nobody can use it, with the place, "" if that is not so; `demand` why nobody can give what it asks
     for. `weight` is the number of subschemas with references written out; 0 if they come back to themselves, or cannot
-    be followed by looking alone.
+    be followed by looking alone. `dangling` is a reference to a place that the schema does not have, with where it
+    stands.
     """
 
     flaw: str = ""
     weight: int = 0
     demand: str = ""
+    dangling: str = ""
 
 
 def look(root: Json) -> Look:
@@ -70,13 +72,14 @@ def look(root: Json) -> Look:
     circle = _circle(found.same)
     if circle is not None:
         return Look(f"at {_shown(found.places[circle])} it refers to itself without end")
+    dangling = "" if found.rebased else found.dangling
     if found.flaw:
-        return Look(found.flaw)
+        return Look(found.flaw, dangling=dangling)
     both = {one: [*found.same[one], *found.parts[one]] for one in found.same}
     if max(_unrolled(found.same, found.weights).values(), default=0) > MOST_SCHEMAS:
         return Look("with its references written out it asks too much of one value")
     weight = 0 if found.unclear else _unrolled(both, found.weights).get(id(root), 1)
-    return Look(weight=weight if weight <= MOST_SCHEMAS else 0, demand=found.demand)
+    return Look(weight=weight if weight <= MOST_SCHEMAS else 0, demand=found.demand, dangling=dangling)
 
 
 class _Walk:
@@ -90,6 +93,9 @@ class _Walk:
         self.flaw = ""
         self.demand = ""
         self.unclear = False
+        self.dangling = ""
+        self.rebased = False
+        """Whether a part has an `$id` of its own, so that references within mean other places."""
         self._root = root
         self._waiting: list[tuple[dict[str, Json], str]] = []
         self._enter(root, "")
@@ -123,8 +129,11 @@ class _Walk:
         if isinstance(reference, str):
             meant = pointed(self._root, reference)
             self.unclear |= meant is None
+            if meant is None and reference.startswith("#/"):
+                self.dangling = self.dangling or f"$ref {reference[:120]!r} at {_shown(place)}"
             self.same[key] += self._enter(meant, reference.removeprefix("#"))
-        self.unclear |= any(word in schema for word in _ELSEWHERE) or ("$id" in schema and bool(place))
+        self.rebased |= "$id" in schema and bool(place)
+        self.unclear |= self.rebased or any(word in schema for word in _ELSEWHERE)
 
 
 def _subschemas(schema: dict[str, Json], words: tuple[str, ...], place: str) -> Iterator[tuple[Json, str]]:

@@ -10,7 +10,7 @@ from conformance.catalogue.requirements import load
 from conformance.checks.invariants.base import Watcher
 from conformance.model import Frame, Json, Severity, elements
 from conformance.session.messages import Call
-from conformance.validation.json_schemas import DIALECTS, Unusable, by_digest, invalid, refuse_longest, unusable
+from conformance.validation.json_schemas import DIALECTS, Unusable, by_digest, dangling, invalid, refuse_longest, unusable
 
 VALID = "json-schema/published-schemas-valid"
 PREFERRED = "json-schema/dialect-2020-12-preferred"
@@ -73,6 +73,11 @@ class Published(Watcher):
         elif flaw:
             what = "a schema is not valid in its dialect"
             self._broke(VALID, what, f"a schema of {dialect}", f"{_where(place)}: {flaw}", proof, None)
+        elif missing := dangling(written):
+            # The metaschema admits it, but no value can be held against it.
+            what = "a schema refers to a part that it does not have"
+            actual = f"{_where(place)}: {missing}"
+            self._broke(VALID, what, "a reference to a part of the schema", actual, proof, Severity.WARNING)
         else:
             self.ledger.held(VALID)
 

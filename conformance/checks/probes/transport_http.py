@@ -105,6 +105,10 @@ def sessions(bench: Bench) -> Iterator[Observation]:
     yield _asked(session, call, {"about": "missing id"})
     if call.head is not None and call.head.status == 400:
         yield from _otherwise(bench, {SESSION: None}, "missing id")
+        nameless = {name: value for name, value in session.http_headers.items() if name != SESSION}
+        sent = exchange(session, "delete", nameless, "other")
+        if (head := head_of(session, sent, session.limits.answer)) is not None:
+            yield _seen(sent, head, "missing id", "DELETE")
     other = bench.connect(shared=True)
     identifier = other.http_headers.get(SESSION)
     if identifier is None:

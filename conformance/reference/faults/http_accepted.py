@@ -18,11 +18,25 @@ def _body_on_202(handler: Any, proceed: Any, status: int, body: bytes, headers: 
     proceed(status, b"null" if status == 202 else body, headers)
 
 
+def _ended_whichever(handler: Any, proceed: Any, body: bytes) -> None:
+    if "Mcp-Session-Id" in handler.headers:
+        proceed(body)
+    else:
+        handler.answer(200, b"", {})
+
+
 def _ok_instead(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
     if status == 202:
         proceed(200, b'{"status":"ok"}', {**headers, "Content-Type": "application/json"})
     else:
         proceed(status, body, headers)
+
+
+def _change_of_roots_is_ok(handler: Any, proceed: Any, body: bytes) -> None:
+    if b'"notifications/roots/list_changed"' in body:
+        handler.answer(200, b"{}", {"Content-Type": "application/json"})
+    else:
+        proceed(body)
 
 
 def _unfit_is_well(handler: Any, proceed: Any, body: bytes) -> None:
@@ -129,6 +143,20 @@ _ROWS: tuple[Row, ...] = (
         "results of tools have several lines in a stream of events, of which the first one alone begins with data:",
         _over_lines,
         {},
+    ),
+    (
+        "change-of-roots-ok",
+        "transport-http/notification-accepted-202",
+        "notifications/roots/list_changed gets 200 and an empty object",
+        handling(_post=_change_of_roots_is_ok),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "missing-session-deleted",
+        "transport-http/missing-session-id-400",
+        "a DELETE without session id succeeds",
+        handling(_delete=_ended_whichever),
+        {"until": "2025-11-25"},
     ),
     (
         "refusals-without-body",

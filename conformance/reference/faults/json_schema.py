@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from conformance.reference.server import Server
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+TO_NOTHING = {"$ref": "#/$defs/Text"}
 NEWER = ("prefixItems", "dependentRequired", "dependentSchemas")
 
 
@@ -55,6 +56,13 @@ FAULTS = (
         "json-schema/published-schemas-valid tools/list-shape",
         "a tool's inputSchema has a type that JSON Schema does not know",
         on_item("tools/list", "echo", lambda item: item["inputSchema"]["properties"]["text"].update(type="text")),
+        since="2025-11-25",
+    ),
+    Fault(
+        "schema-refers-to-nothing",
+        "json-schema/published-schemas-valid",
+        "a tool's inputSchema refers to a definition that it does not have",
+        on_item("tools/list", "echo", lambda item: item["inputSchema"]["properties"].update(text=TO_NOTHING)),
         since="2025-11-25",
     ),
     Fault(
