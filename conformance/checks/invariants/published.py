@@ -10,7 +10,15 @@ from conformance.catalogue.requirements import load
 from conformance.checks.invariants.base import Watcher
 from conformance.model import Frame, Json, Severity, elements
 from conformance.session.messages import Call
-from conformance.validation.json_schemas import DIALECTS, Unusable, by_digest, dangling, invalid, refuse_longest, unusable
+from conformance.validation.json_schemas import (
+    DIALECTS,
+    Unusable,
+    by_digest,
+    dangling,
+    invalid,
+    refuse_longest,
+    unusable,
+)
 
 VALID = "json-schema/published-schemas-valid"
 PREFERRED = "json-schema/dialect-2020-12-preferred"
