@@ -37,6 +37,7 @@ PINGS = "lifecycle/ping-answered-promptly"
 REFUSED_BY_HTTP = re.compile(r"status ([45]\d\d) held no response")
 OF_SILENCE = (NEXT_UNANSWERED, " held no response", "HTTP status 200")
 """What is said of an answer that came and could not be read."""
+MARKED, HAS_TYPE = "input-required/result-type-marked", "jsonrpc/result-type-present"
 OF_ERRORS = {"error", "errors", "isError", "code", "message", "success", "status"}
 """Members one of which tells an error, in the words of servers that have no better ones."""
 
@@ -155,6 +156,25 @@ def _comes_of_acknowledging(finding: Finding) -> bool:
     return answered and finding.requirement == IGNORED
 
 
+def _asks_untyped(finding: Finding) -> bool:
+    """Whether a result that it shows asks for input, and has no type that says so."""
+    results = [members(each.get("result")) for _, each in responses(finding)]
+    return any("inputRequests" in each and not isinstance(each.get("resultType"), str) for each in results)
+
+
+def _untyped_otherwise(finding: Finding) -> bool:
+    """Whether results that ask for nothing have no type, either."""
+    return finding.requirement == HAS_TYPE and not _asks_untyped(finding)
+
+
+def _comes_of_types(finding: Finding) -> bool:
+    return finding.requirement != HAS_TYPE and _asks_untyped(finding)
+
+
+def _comes_of_an_unmarked_result(finding: Finding) -> bool:
+    return finding.requirement != MARKED and _asks_untyped(finding)
+
+
 def _told(finding: Finding) -> set[str]:
     """The members of the result by which an unknown method was refused in other words than an error."""
     results = _results(finding)
@@ -188,5 +208,7 @@ _CAUSES: tuple[tuple[str, Follows, Follows], ...] = (
     (NO_RESPONSES, lambda each: each.requirement == NO_RESPONSES, _comes_of_copies),
     (OWN_STREAM, lambda each: each.requirement == OWN_STREAM and LATE_LOGS in each.message, _comes_of_late_logs),
     (UNASKED, lambda each: each.requirement == UNASKED, _comes_of_acknowledging),
+    (HAS_TYPE, _untyped_otherwise, _comes_of_types),
+    (MARKED, lambda each: each.requirement == MARKED, _comes_of_an_unmarked_result),
 )
 """The requirement of a cause, whether a finding shows it, and whether one follows from it."""

@@ -116,10 +116,14 @@ class Subscriptions(Watcher):
         if isinstance(result, dict):
             meta = members(result.get("_meta"))
             named = SUBSCRIPTION in meta and id_key(meta[SUBSCRIPTION]) == id_key(found.id)
-            if named and result.get("resultType") == "complete":
+            kind = result.get("resultType")
+            if named and not isinstance(kind, str):
+                return  # what lacks it is the same in all results
+            if named and kind == "complete":
                 self.ledger.held(RESULT)
                 return
-            what = "the result of subscriptions/listen does not name the subscription that it ends"
+            wrong = "is not complete" if named else "does not name the subscription that it ends"
+            what = f"the result of subscriptions/listen {wrong}"
             expected = f'resultType "complete" and _meta[{SUBSCRIPTION}] {found.id!r}'
             # Where nothing was granted there is hardly a subscription.
             softer = None if found.granted else Severity.WARNING

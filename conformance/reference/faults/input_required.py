@@ -199,6 +199,13 @@ FAULTS = (
         since=NEW,
     ),
     Fault(
+        "input-required-untyped",
+        "input-required/result-type-marked",
+        "a result that asks for input has no type",
+        _asking(lambda result, call: drop(result, "resultType")),
+        since=NEW,
+    ),
+    Fault(
         "input-required-empty",
         "input-required/requests-or-state-present tools/call-result-shape",
         "a result that asks for input says neither what for nor a state",

@@ -123,6 +123,14 @@ FAULTS = (
         since=NEW,
     ),
     Fault(
+        "subscription-result-untyped",
+        "jsonrpc/result-type-present",
+        "the result of a subscription has no type",
+        on_result(("subscriptions/listen",), lambda result, call: drop(result, "resultType")),
+        since=NEW,
+        transports="stdio",
+    ),
+    Fault(
         "acknowledgment-late",
         "subscriptions/acknowledged-first",
         "a change is announced before the acknowledgment",
