@@ -9,6 +9,7 @@ from functools import partial
 from conformance.checks.invariants.http_answers import ECHOED, NO_OBJECT, NO_RESPONSE, ONE_OBJECT, TYPE
 from conformance.checks.invariants.http_streams import EARLY, NO_EVENT, NO_RESPONSES, NO_RETRY
 from conformance.checks.probes.outcome import UNANSWERED
+from conformance.checks.probes.written import SEPARATED, SEPARATORS
 from conformance.engine.proofs import requests, responses
 from conformance.engine.stage import OPENING
 from conformance.engine.systematic import OF_RESULTS, OF_TOOLS, REFUSED
@@ -156,6 +157,12 @@ def _comes_of_acknowledging(finding: Finding) -> bool:
     return answered and finding.requirement == IGNORED
 
 
+def _comes_of_separators(finding: Finding) -> bool:
+    """Whether what was sent has line separators in its texts, which the server takes for the end of a line."""
+    sent = (frame.data.decode("utf-8", "replace") for frame in finding.frames if frame.origin == "us")
+    return SEPARATED not in finding.message and any(set(SEPARATORS) & set(text) for text in sent)
+
+
 def _asks_untyped(finding: Finding) -> bool:
     """Whether a result that it shows asks for input, and has no type that says so."""
     results = [members(each.get("result")) for _, each in responses(finding)]
@@ -208,6 +215,7 @@ _CAUSES: tuple[tuple[str, Follows, Follows], ...] = (
     (NO_RESPONSES, lambda each: each.requirement == NO_RESPONSES, _comes_of_copies),
     (OWN_STREAM, lambda each: each.requirement == OWN_STREAM and LATE_LOGS in each.message, _comes_of_late_logs),
     (UNASKED, lambda each: each.requirement == UNASKED, _comes_of_acknowledging),
+    (UNANSWERED, lambda each: SEPARATED in each.message, _comes_of_separators),
     (HAS_TYPE, _untyped_otherwise, _comes_of_types),
     (MARKED, lambda each: each.requirement == MARKED, _comes_of_an_unmarked_result),
 )

@@ -13,6 +13,10 @@ from conformance.survey.survey import Unavailable
 
 PLAIN = "its parts in the usual order, without blanks"
 AROUND = "blanks before and after it"
+SEPARATED = "line separators in a text (U+0085, U+2028, U+2029)"
+SEPARATORS = "\x85\u2028\u2029"
+"""What JSON allows in a text as it is, and some libraries take for the end of a line."""
+KEY = "com.example/mcp-conform"
 
 
 def _reversed(message: Json) -> bytes:
@@ -34,12 +38,23 @@ def _surrounded(message: Json) -> bytes:
     return b" \t" + encode(message) + b" \t"
 
 
+def _separated(message: Json) -> bytes:
+    params = message.get("params", {})
+    meta = {**params.get("_meta", {}), KEY: f"one{SEPARATORS}line"}
+    return json.dumps({**message, "params": {**params, "_meta": meta}}, ensure_ascii=False).encode()
+
+
+def _separated_by_escapes(message: Json) -> bytes:
+    return json.dumps(json.loads(_separated(message))).encode()
+
+
 WAYS: dict[str, Callable[[Json], bytes]] = {
     PLAIN: encode,
     "its members in another order": _reversed,
     "blanks between its parts": _spaced,
     "escapes in its texts": _escaped,
     AROUND: _surrounded,
+    SEPARATED: _separated,
 }
 
 
@@ -54,6 +69,8 @@ def written_otherwise(bench: Bench) -> Iterator[Observation]:
             continue
         if behind_gateway(call):
             raise Unavailable(call.lost)
+        if way == SEPARATED and call.result is None and _asked(session, _separated_by_escapes).result is None:
+            return
         served = isinstance(call.result, dict)
         became = "served" if served else "refused" if call.answers else "not answered"
         yield Observation({"way": way, "became": became}, frames=call.proof, actual=call.lost)

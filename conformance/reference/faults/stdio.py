@@ -83,6 +83,12 @@ def _farewell(server: Server) -> None:
     server.input_ended.append(lambda channel: channel.send(Raw(b"Goodbye")))
 
 
+def _at_any_separator(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines that `str.splitlines` makes of what comes."""
+    for line in stream:
+        yield from (part.encode() for part in line.decode("utf-8", "replace").splitlines(keepends=True))
+
+
 def _whole_chunks(stream: BinaryIO) -> Iterator[bytes]:
     """Every read is taken to be whole lines: what is left over of a line is lost."""
     while chunk := os.read(stream.fileno(), 1 << 20):
@@ -249,6 +255,13 @@ FAULTS = (
         "jsonrpc/every-request-answered-once",
         "a request with blanks around its colons is lost",
         setting("lines", lambda stream: (line for line in stream if b'" : ' not in line)),
+        transports="stdio",
+    ),
+    Fault(
+        "lines-end-at-any-separator",
+        "jsonrpc/every-request-answered-once",
+        "a message is cut where a text has U+2028 or another line separator",
+        setting("lines", _at_any_separator),
         transports="stdio",
     ),
     Fault(
