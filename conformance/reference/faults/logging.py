@@ -26,6 +26,10 @@ def _bad_level(call: Call) -> bool:
     return call.method == "logging/setLevel"
 
 
+def _no_level(call: Call) -> bool:
+    return _bad_level(call) and not call.params.get("level")
+
+
 def _level_forgotten(call: Call, proceed: Proceed) -> Message | None:
     level = call.peer.level
     result = proceed(call)
@@ -122,6 +126,13 @@ FAULTS = (
         "logging/invalid-level-refused",
         "an unknown log level is accepted",
         forgiving(_bad_level, lambda call: {}),
+        until="2025-11-25",
+    ),
+    Fault(
+        "no-level-accepted",
+        "logging/invalid-level-refused",
+        "null and empty text are accepted as log levels",
+        forgiving(_no_level, lambda call: {}),
         until="2025-11-25",
     ),
     Fault(
