@@ -31,6 +31,8 @@ UNIQUE = "transport-http/event-ids-unique"
 NO_EVENT = "an answer with the type of a stream of events has a message that is no event"
 EARLY = "the stream of a request ends before the response"
 NO_RETRY = "the connection of a stream is closed before the response, and nothing says when to come back"
+QUESTIONS = ("elicitation/create", "sampling/createMessage")
+"""Requests that come of what a client asked for; a server may want to know of roots by itself."""
 MOST = 5_000
 """Event ids and messages that are remembered."""
 PROXIES = ("via", "x-cache", "cf-ray", "x-served-by")
@@ -80,6 +82,10 @@ class HttpStreams(Watcher):
         self._said: dict[str, Frame] = {}
         self._tokens: dict[str, int] = {}
         self._cancelled: set[str] = set()
+        self._apart: list[tuple[Frame, Frame]] = []
+        """Requests of ours, each with what was asked elsewhere while nothing else was under way."""
+        self._replied: dict[str, int] = {}
+        self._streamed = False
         self._due = due(session, self.requirements)
 
     def sent(self, frame: Frame) -> None:
@@ -88,6 +94,8 @@ class HttpStreams(Watcher):
         if frame.exchange is None or frame.illegal:
             return
         message = members(frame.message)
+        if frame.channel == "post" and "method" not in message and len(self._replied) < MOST:
+            self._replied[id_key(message.get("id"))] = frame.number
         if message.get("method") == "notifications/cancelled" and len(self._cancelled) < MOST:
             self._cancelled.add(id_key(members(message.get("params")).get("requestId")))
         if frame.channel == "get":
@@ -110,6 +118,7 @@ class HttpStreams(Watcher):
             stream.head = frame
             stream.owner = self._owner(stream.asked, frame)
             if is_stream(frame) and (frame.status or 0) < 300:
+                self._streamed |= stream.asked.channel == "post"
                 self._buffering(stream, frame)
         elif UNFRAMED in frame.fields:
             proof = (stream.asked, *([stream.head] if stream.head is not None else []), frame)
@@ -127,7 +136,9 @@ class HttpStreams(Watcher):
                 self._end(stream)
 
     def finish(self) -> None:
-        """Judge streams that ended without a response: it may have come elsewhere, or later."""
+        """Judge streams that ended without a response, which may have come elsewhere or later, and questions apart."""
+        for asked, question in self._apart:
+            self._apart_from(asked, question)
         ended = self.session.ended
         if ended is None or ended.reason == OURS:
             for stream in self._closed_early:
@@ -227,6 +238,11 @@ class HttpStreams(Watcher):
 
     def _related(self, frame: Frame, message: dict[str, Json]) -> None:
         token = members(message.get("params")).get("progressToken")
+        if message.get("method") in QUESTIONS and is_id(message.get("id")):
+            calls = [each.asked for each in self._streams.values() if each.asked.channel == "post" and each.open]
+            if len(calls) == 1 and len(self._apart) < MOST:
+                self._apart.append((calls[0], frame))
+            return
         if message.get("method") != "notifications/progress" or not is_id(token):
             self.ledger.held(UNRELATED)
             return
@@ -240,6 +256,18 @@ class HttpStreams(Watcher):
         what = "progress of a running request comes on a stream that was opened by GET"
         proof = (running.asked, frame)
         self._broke(UNRELATED, what, "progress on the stream of the request", shown(frame), proof)
+
+    def _apart_from(self, asked: Frame, question: Frame) -> None:
+        """Judge a question on a stream of GET while one request was under way, which waited for the reply."""
+        call = self.session.calls.get(id_key(asked.message.get("id"))) if isinstance(asked.message, dict) else None
+        replied = self._replied.get(id_key(question.message["id"]))
+        if call is None or not call.answers or replied is None or replied > call.answers[0].number:
+            return
+        if not self._streamed:
+            self.ledger.inconclusive(UNRELATED, "questions of a request have no stream but that of GET")
+            return
+        what = "what a running request asks the client comes on a stream that was opened by GET"
+        self._broke(UNRELATED, what, "the question on the stream of the request", shown(question), (asked, question))
 
     def _once(self, frame: Frame, message: dict[str, Json], response: bool) -> None:
         """Judge a message that there can be only once: a request, a response, one step of progress."""

@@ -65,6 +65,16 @@ def _elsewhere(which: Callable[[Any], bool], here: bool = False, later: bool = F
     return _sending(send)
 
 
+def _questions_apart(exchange: Any, proceed: Callable[[Any], None], message: Any) -> None:
+    standing = _standing(exchange) if "id" in message and "method" in message else None
+    if standing is None:
+        proceed(message)
+        return
+    with exchange.lock:
+        exchange._begin_events()
+    standing.add(exchange.server.encode(message))
+
+
 def _to_all_sessions(exchange: Any, proceed: Callable[[Any], None], message: Any) -> None:
     proceed(message)
     if _is_progress(message) and _named(exchange):
@@ -248,6 +258,13 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/get-stream-messages-unrelated transport-http/sse-messages-related",
         "while a GET listens, progress comes on its stream, but for the first",
         _elsewhere(_is_progress, later=True),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "questions-on-get",
+        "transport-http/get-stream-messages-unrelated",
+        "while a GET listens, what tools ask the client comes on its stream",
+        _sending(_questions_apart),
         {"until": "2025-11-25"},
     ),
     (
