@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
+from conformance.checks.invariants.codes import TYPE_PRESENT
 from conformance.checks.invariants.http_answers import ECHOED, NO_OBJECT, NO_RESPONSE, ONE_OBJECT, TYPE
 from conformance.checks.invariants.http_streams import EARLY, NO_EVENT, NO_RESPONSES, NO_RETRY
+from conformance.checks.invariants.stateless import MARKED
 from conformance.checks.probes.outcome import UNANSWERED
 from conformance.checks.probes.written import SEPARATED, SEPARATORS
 from conformance.engine.proofs import requests, responses
@@ -38,7 +40,6 @@ PINGS = "lifecycle/ping-answered-promptly"
 REFUSED_BY_HTTP = re.compile(r"status ([45]\d\d) held no response")
 OF_SILENCE = (NEXT_UNANSWERED, " held no response", "HTTP status 200")
 """What is said of an answer that came and could not be read."""
-MARKED, HAS_TYPE = "input-required/result-type-marked", "jsonrpc/result-type-present"
 OF_ERRORS = {"error", "errors", "isError", "code", "message", "success", "status"}
 """Members one of which tells an error, in the words of servers that have no better ones."""
 
@@ -171,15 +172,12 @@ def _asks_untyped(finding: Finding) -> bool:
 
 def _untyped_otherwise(finding: Finding) -> bool:
     """Whether results that ask for nothing have no type, either."""
-    return finding.requirement == HAS_TYPE and not _asks_untyped(finding)
+    return finding.requirement == TYPE_PRESENT and not _asks_untyped(finding)
 
 
-def _comes_of_types(finding: Finding) -> bool:
-    return finding.requirement != HAS_TYPE and _asks_untyped(finding)
-
-
-def _comes_of_an_unmarked_result(finding: Finding) -> bool:
-    return finding.requirement != MARKED and _asks_untyped(finding)
+def _comes_of_untyped_questions(finding: Finding, cause: str) -> bool:
+    """Whether it breaks another rule by a result that asks for input and has no type."""
+    return finding.requirement != cause and _asks_untyped(finding)
 
 
 def _told(finding: Finding) -> set[str]:
@@ -216,7 +214,7 @@ _CAUSES: tuple[tuple[str, Follows, Follows], ...] = (
     (OWN_STREAM, lambda each: each.requirement == OWN_STREAM and LATE_LOGS in each.message, _comes_of_late_logs),
     (UNASKED, lambda each: each.requirement == UNASKED, _comes_of_acknowledging),
     (UNANSWERED, lambda each: SEPARATED in each.message, _comes_of_separators),
-    (HAS_TYPE, _untyped_otherwise, _comes_of_types),
-    (MARKED, lambda each: each.requirement == MARKED, _comes_of_an_unmarked_result),
+    (TYPE_PRESENT, _untyped_otherwise, partial(_comes_of_untyped_questions, cause=TYPE_PRESENT)),
+    (MARKED, lambda each: each.requirement == MARKED, partial(_comes_of_untyped_questions, cause=MARKED)),
 )
 """The requirement of a cause, whether a finding shows it, and whether one follows from it."""

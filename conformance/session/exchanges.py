@@ -49,6 +49,13 @@ def head_of(session: Session, sent: Frame, seconds: float) -> Frame | None:
     return heads()[-1] if heads() else None
 
 
+def head_alone(session: Session, sent: Frame, seconds: float) -> Frame | None:
+    """The head of the answer as by `head_of`; then the connection is closed, whatever else would come."""
+    head = head_of(session, sent, seconds)
+    session.transport.break_off(sent.exchange or 0)
+    return head
+
+
 def over(session: Session, sent: Frame) -> bool:
     """Whether the whole answer has come."""
     return not session.alive or bool(heard(session, sent, "end"))

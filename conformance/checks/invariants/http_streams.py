@@ -259,7 +259,7 @@ class HttpStreams(Watcher):
 
     def _apart_from(self, asked: Frame, question: Frame) -> None:
         """Judge a question on a stream of GET while one request was under way, which waited for the reply."""
-        call = self.session.calls.get(id_key(asked.message.get("id"))) if isinstance(asked.message, dict) else None
+        call = self.session.calls.get(id_key(members(asked.message).get("id")))
         replied = self._replied.get(id_key(question.message["id"]))
         if call is None or not call.answers or replied is None or replied > call.answers[0].number:
             return

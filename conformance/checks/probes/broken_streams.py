@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.observed import SeenCall, slow_call
 from conformance.model import Frame, Json, members
-from conformance.session.exchanges import head_of, heard, is_stream, listen_by_get, over
+from conformance.session.exchanges import head_alone, head_of, heard, is_stream, listen_by_get, over
 from conformance.session.messages import Call
 from conformance.session.session import Session
 from conformance.survey.survey import Unavailable
@@ -50,8 +50,7 @@ def resumption(bench: Bench) -> Iterator[Observation]:
 def _after_unknown(session: Session) -> Observation:
     """What comes for the id of an event that there was not."""
     sent = listen_by_get(session, UNKNOWN)
-    head = head_of(session, sent, session.limits.quiet)
-    session.transport.break_off(sent.exchange or 0)
+    head = head_alone(session, sent, session.limits.quiet)
     facts: dict[str, Json] = {"after": "an unknown event", "status": head.status if head is not None else None}
     return Observation(facts, frames=(sent, head) if head is not None else (sent,))
 

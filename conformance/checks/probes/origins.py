@@ -10,7 +10,7 @@ from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.transport_http import told
 from conformance.model import Frame, Json, members
 from conformance.session.eras.handshake import Handshake
-from conformance.session.exchanges import STREAM, exchange, head_of, is_stream
+from conformance.session.exchanges import STREAM, exchange, head_alone, head_of, is_stream
 from conformance.session.messages import Call, Unavailable
 from conformance.session.session import Session
 from conformance.survey.picks import PICKS
@@ -114,8 +114,7 @@ def _stream(session: Session, facts: Mapping[str, Json], way: str = "GET") -> It
 def _get(session: Session, headers: Mapping[str, str]) -> tuple[Frame, Frame | None]:
     """A GET that is broken off as soon as its answer begins: what was sent, and the head of the answer."""
     sent = exchange(session, "get", headers, "other")
-    head = head_of(session, sent, session.limits.answer)
-    session.transport.break_off(sent.exchange or 0)
+    head = head_alone(session, sent, session.limits.answer)
     return sent, head
 
 

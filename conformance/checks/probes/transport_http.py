@@ -9,7 +9,7 @@ from dataclasses import replace
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import avoided_tool, call_each
 from conformance.model import Frame, Json
-from conformance.session.exchanges import STREAM, exchange, head_of, is_stream, media_type, over
+from conformance.session.exchanges import STREAM, exchange, head_alone, head_of, is_stream, media_type, over
 from conformance.session.messages import Call, NotSpoken, Unavailable
 from conformance.session.session import Session
 from conformance.survey.picks import PICKS
@@ -51,8 +51,7 @@ def methods(bench: Bench) -> Iterator[Observation]:
 def _second(session: Session, headers: Mapping[str, str]) -> Iterator[Observation]:
     """A GET beside another one, if the server fails because of it: it may serve one only."""
     sent = exchange(session, "get", headers)
-    head = head_of(session, sent, session.limits.quiet)
-    session.transport.break_off(sent.exchange or 0)
+    head = head_alone(session, sent, session.limits.quiet)
     if head is not None and (head.status or 0) >= FAILURE:
         facts: dict[str, Json] = {"method": "GET", "answered": True, "status": head.status, "beside": True}
         yield Observation(facts, frames=_proof(sent, head), actual=told(head))
@@ -106,9 +105,7 @@ def sessions(bench: Bench) -> Iterator[Observation]:
     if call.head is not None and call.head.status == 400:
         yield from _otherwise(bench, {SESSION: None}, "missing id")
         nameless = {name: value for name, value in session.http_headers.items() if name != SESSION}
-        sent = exchange(session, "delete", nameless, "other")
-        if (head := head_of(session, sent, session.limits.answer)) is not None:
-            yield _seen(sent, head, "missing id", "DELETE")
+        yield from _deleted(session, nameless, "missing id")
     other = bench.connect(shared=True)
     identifier = other.http_headers.get(SESSION)
     if identifier is None:
@@ -122,10 +119,15 @@ def sessions(bench: Bench) -> Iterator[Observation]:
     yield _asked(session, call, facts)
     if head is not None and head.status in (200, 204) and call.head is not None and call.head.status == 404:
         yield from _otherwise(bench, {SESSION: identifier}, ENDED)
-        again = exchange(other, "delete", {**other.era.headers(other, None), SESSION: identifier}, "other")
-        head = head_of(other, again, other.limits.answer)
-        if head is not None:
-            yield _seen(again, head, ENDED, "DELETE")
+        yield from _deleted(other, {**other.era.headers(other, None), SESSION: identifier}, ENDED)
+
+
+def _deleted(session: Session, headers: Mapping[str, str], about: str) -> Iterator[Observation]:
+    """A DELETE with these headers alone, which is to be refused."""
+    sent = exchange(session, "delete", headers, "other")
+    head = head_of(session, sent, session.limits.answer)
+    if head is not None:
+        yield _seen(sent, head, about, "DELETE")
 
 
 def versions(bench: Bench) -> Iterator[Observation]:
@@ -201,9 +203,7 @@ def _get(session: Session, headers: Mapping[str, str | None]) -> tuple[Frame, Fr
     """A GET that is broken off once its head is there, and that head."""
     whole = {**session.http_headers, **headers, "Accept": STREAM}
     sent = exchange(session, "get", {name: value for name, value in whole.items() if value}, "other")
-    head = head_of(session, sent, session.limits.answer)
-    session.transport.break_off(sent.exchange or 0)
-    return sent, head
+    return sent, head_alone(session, sent, session.limits.answer)
 
 
 def _asked(session: Session, call: Call, facts: dict[str, Json]) -> Observation:

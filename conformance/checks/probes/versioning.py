@@ -77,7 +77,7 @@ def initialize(bench: Bench) -> Iterator[Observation]:
     said = " ".join(_text(frame) for frame in session.since(0) if frame.origin == "target")
     version = call.result.get("protocolVersion") if isinstance(call.result, dict) else None
     has_initialize = str(version) < STATELESS[0].date
-    advertised = [each for each in bench.survey.versions if each in {revision.date for revision in HANDSHAKE}]
+    advertised = [each for each in bench.survey.versions if each in BY_DATE and BY_DATE[each] in HANDSHAKE]
     values: dict[str, Json] = {"text": said, "version-has-initialize": has_initialize, "ping": "unasked"}
     values["advertised"] = ", ".join(advertised)
     proof, actual = call.proof, ""

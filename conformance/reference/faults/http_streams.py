@@ -38,6 +38,10 @@ def _is_response(message: Any) -> bool:
     return isinstance(message, list) or "method" not in message
 
 
+def _is_question(message: Any) -> bool:
+    return "id" in message and "method" in message
+
+
 def _standing(exchange: Any) -> Any:
     """The stream of a GET that listens in the session, None if there is none."""
     if not _named(exchange):
@@ -57,22 +61,12 @@ def _elsewhere(which: Callable[[Any], bool], here: bool = False, later: bool = F
         standing.add(exchange.server.encode(message))
         if here:
             proceed(message)
-        elif _is_response(message):
-            with exchange.lock:
-                exchange._begin_events()
-            exchange.answered = True
+            return
+        with exchange.lock:
+            exchange._begin_events()
+        exchange.answered |= _is_response(message)
 
     return _sending(send)
-
-
-def _questions_apart(exchange: Any, proceed: Callable[[Any], None], message: Any) -> None:
-    standing = _standing(exchange) if "id" in message and "method" in message else None
-    if standing is None:
-        proceed(message)
-        return
-    with exchange.lock:
-        exchange._begin_events()
-    standing.add(exchange.server.encode(message))
 
 
 def _to_all_sessions(exchange: Any, proceed: Callable[[Any], None], message: Any) -> None:
@@ -264,7 +258,7 @@ _ROWS: tuple[Row, ...] = (
         "questions-on-get",
         "transport-http/get-stream-messages-unrelated",
         "while a GET listens, what tools ask the client comes on its stream",
-        _sending(_questions_apart),
+        _elsewhere(_is_question),
         {"until": "2025-11-25"},
     ),
     (

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from conformance.reference.fault import Apply, Proceed
     from conformance.reference.server import Server
 
+BOTH_ERAS = ["2025-11-25", "2026-07-28"]
 REFUSED = "versioning/unsupported-version-refused"
 REFUSAL_DATA = "versioning/unsupported-version-error-data"
-BOTH_ERAS = ["2025-11-25", "2026-07-28"]
 REFUSAL_LISTS = "versioning/unsupported-version-error-lists-supported"
 
 
