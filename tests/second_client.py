@@ -198,7 +198,12 @@ class Session:
             "tool-call-without-arguments": [call for call in calls if not call["arguments"]],
             "tool-call-and-swapped-name": [{"call": c, "swapped": {**c, "name": c["name"].swapcase()}} for c in calls],
             "tool-with-required-arguments": [
-                {"name": tool["name"], "required": schema["required"], "all-have-defaults": False}
+                {
+                    "name": tool["name"],
+                    "required": schema["required"],
+                    "all-have-defaults": False,
+                    "call": next((call for call in calls if call["name"] == tool["name"]), None),
+                }
                 for tool, schema in ((tool, tool["inputSchema"]) for tool in strict)
             ],
             "completion": places,

@@ -70,13 +70,14 @@ def _may_be_called(survey: Survey) -> Sequence[Json]:
 
 
 def _calls_of(survey: Survey, tools: Sequence[Json], lacking: str) -> list[Json]:
-    found: list[Json] = []
-    for tool in tools:
-        try:
-            found.append({"name": tool.get("name"), "arguments": survey.arguments_for(tool)})
-        except Unavailable:
-            continue
-    return _some(found, lacking)
+    return _some([call for tool in tools if (call := _call_of(survey, tool)) is not None], lacking)
+
+
+def _call_of(survey: Survey, tool: Json) -> Json:
+    try:
+        return {"name": tool.get("name"), "arguments": survey.arguments_for(tool)}
+    except Unavailable:
+        return None
 
 
 def _some(things: Sequence[Json], lacking: str) -> list[Json]:
@@ -134,6 +135,7 @@ def _tools_with_required(survey: Survey) -> list[Json]:
             "name": tool.get("name"),
             "required": _required(tool),
             "all-have-defaults": _have_defaults(tool, _required(tool)),
+            "call": _call_of(survey, tool),
         }
         for tool in _may_be_called(survey)
         if _required(tool)

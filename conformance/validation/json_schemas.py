@@ -104,12 +104,15 @@ def unusable(schema: Json, written: str = "") -> str:
     return seen.flaw or seen.demand
 
 
-def dangling(written: str) -> str:
-    """A reference to a place that the schema, as JSON text, does not have, and where it stands; "" if there is none."""
+def slips(written: str) -> tuple[str, str]:
+    """What a metaschema admits in a schema, as JSON text, and is wrong: a reference to a place that it does not have,
+    and a pattern that is no regular expression. Each with where it stands, "" if there is none.
+    """
     try:
-        return _look(written).dangling
+        seen = _look(written)
     except Unusable:
-        return ""
+        return "", ""
+    return seen.dangling, seen.misspelt
 
 
 def judge(schema: Json, validator: str = "") -> Judge:

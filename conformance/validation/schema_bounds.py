@@ -30,6 +30,8 @@ LARGEST_PROGRAM = 4 * 1024 * 1024
 MOST_WORK = 300_000_000
 """Weight of a schema or pattern times size of the value held against it: seconds, at the worst."""
 _MOST_STEPS_BACK = 100_000
+_LONGEST_SPELT = 1_000
+_IN_NO_DIALECT = ("unterminated character set", "missing ), unterminated", "unbalanced parenthesis", "nothing to repeat")
 
 _SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 _PARTS = (
@@ -53,13 +55,14 @@ class Look:
     `flaw` says why nobody can use it, with the place, "" if that is not so; `demand` why nobody can give what it asks
     for. `weight` is the number of subschemas with references written out; 0 if they come back to themselves, or cannot
     be followed by looking alone. `dangling` is a reference to a place that the schema does not have, with where it
-    stands.
+    stands, `misspelt` a pattern that is no regular expression in any dialect.
     """
 
     flaw: str = ""
     weight: int = 0
     demand: str = ""
     dangling: str = ""
+    misspelt: str = ""
 
 
 def look(root: Json) -> Look:
@@ -74,12 +77,13 @@ def look(root: Json) -> Look:
         return Look(f"at {_shown(found.places[circle])} it refers to itself without end")
     dangling = "" if found.rebased else found.dangling
     if found.flaw:
-        return Look(found.flaw, dangling=dangling)
+        return Look(found.flaw, dangling=dangling, misspelt=found.misspelt)
     both = {one: [*found.same[one], *found.parts[one]] for one in found.same}
     if max(_unrolled(found.same, found.weights).values(), default=0) > MOST_SCHEMAS:
         return Look("with its references written out it asks too much of one value")
     weight = 0 if found.unclear else _unrolled(both, found.weights).get(id(root), 1)
-    return Look(weight=weight if weight <= MOST_SCHEMAS else 0, demand=found.demand, dangling=dangling)
+    weight = weight if weight <= MOST_SCHEMAS else 0
+    return Look(weight=weight, demand=found.demand, dangling=dangling, misspelt=found.misspelt)
 
 
 class _Walk:
@@ -94,6 +98,7 @@ class _Walk:
         self.demand = ""
         self.unclear = False
         self.dangling = ""
+        self.misspelt = ""
         self.rebased = False
         """Whether a part has an `$id` of its own, so that references within mean other places."""
         self._root = root
@@ -121,6 +126,7 @@ class _Walk:
         self.weights[key] = 1 + _own_weight(schema)
         self.flaw = self.flaw or _flaw(schema, place)
         self.demand = self.demand or _demand(schema, place)
+        self.misspelt = self.misspelt or _misspelt(schema, place)
         self.same[key] = [
             one for sub, where in _subschemas(schema, _SAME_VALUE, place) for one in self._enter(sub, where)
         ]
@@ -190,6 +196,32 @@ def _flaw(schema: dict[str, Json], place: str) -> str:
         why = pattern_flaw(pattern)
         if why:
             return f"its pattern at {_shown(where)} {why}"
+    return ""
+
+
+def _misspelt(schema: dict[str, Json], place: str) -> str:
+    for pattern, where in _patterns(schema, place):
+        why = _no_expression(pattern)
+        if why:
+            return f"{pattern[:120]!r} at {_shown(where)}: {why}"
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def _no_expression(pattern: str) -> str:
+    """Why a pattern is no regular expression in any dialect, "" if one might read it: where Python's and Rust's agree.
+
+    In ECMAScript `[]` is a class of nothing and `[^]` one of everything.
+    """
+    if len(pattern) > _LONGEST_SPELT or "[]" in pattern or "[^]" in pattern:
+        return ""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        if error.msg.startswith(_IN_NO_DIALECT) and _compiled(pattern) is None:
+            return error.msg
+    except (OverflowError, RecursionError):
+        pass
     return ""
 
 

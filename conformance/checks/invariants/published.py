@@ -14,9 +14,9 @@ from conformance.validation.json_schemas import (
     DIALECTS,
     Unusable,
     by_digest,
-    dangling,
     invalid,
     refuse_longest,
+    slips,
     unusable,
 )
 
@@ -81,12 +81,19 @@ class Published(Watcher):
         elif flaw:
             what = "a schema is not valid in its dialect"
             self._broke(VALID, what, f"a schema of {dialect}", f"{_where(place)}: {flaw}", proof, None)
-        elif missing := dangling(written):
-            # The metaschema admits it, but no value can be held against it.
-            what = "a schema refers to a part that it does not have"
-            actual = f"{_where(place)}: {missing}"
-            self._broke(VALID, what, "a reference to a part of the schema", actual, proof, Severity.WARNING)
         else:
+            self._slips(place, slips(written), proof)
+
+    def _slips(self, place: tuple[str, Json], found: tuple[str, str], proof: tuple[Frame, ...]) -> None:
+        """The metaschema admits them, but no value can be held against such a schema."""
+        missing, misspelt = found
+        if missing:
+            what, expected = "a schema refers to a part that it does not have", "a reference to a part of the schema"
+            self._broke(VALID, what, expected, f"{_where(place)}: {missing}", proof, Severity.WARNING)
+        if misspelt:
+            what, expected = "a pattern in a schema is no regular expression", "one that a client can compile"
+            self._broke(VALID, what, expected, f"{_where(place)}: {misspelt}", proof, Severity.WARNING)
+        if not any(found):
             self.ledger.held(VALID)
 
     def _broke(

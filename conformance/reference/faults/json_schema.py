@@ -66,6 +66,13 @@ FAULTS = (
         since="2025-11-25",
     ),
     Fault(
+        "schema-misspelt-pattern",
+        "json-schema/published-schemas-valid",
+        "a tool's inputSchema has a pattern that is no regular expression",
+        on_item("tools/list", "echo", lambda item: item["inputSchema"]["properties"]["text"].update(pattern="^[a-z")),
+        since="2025-11-25",
+    ),
+    Fault(
         "schema-draft-07",
         "json-schema/dialect-2020-12-preferred",
         "a tool's inputSchema names draft-07",

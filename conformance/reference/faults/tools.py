@@ -110,6 +110,12 @@ def _protocol_error(start: str, number: int) -> Apply:
     return instead("tools/call", run)
 
 
+def _without_backend(call: Call, proceed: Proceed) -> Message | None:
+    if call.method == "tools/call" and call.params.get("name") == "echo":
+        raise RpcError(INTERNAL_ERROR, "getaddrinfo ENOTFOUND api.example.com")
+    return proceed(call)
+
+
 def _malformed(call: Call) -> bool:
     arguments = call.params.get("arguments", {})
     return call.method == "tools/call" and ("name" not in call.params or not isinstance(arguments, dict))
@@ -343,6 +349,19 @@ FAULTS = (
         "invalid arguments give -32602",
         _protocol_error("Invalid arguments", INVALID_PARAMS),
         since="2025-11-25",
+    ),
+    Fault(
+        "input-error-as-internal-error",
+        "tools/input-errors-as-result",
+        "invalid arguments give -32603",
+        _protocol_error("Invalid arguments", INTERNAL_ERROR),
+        since="2025-11-25",
+    ),
+    Fault(
+        "tool-without-backend",
+        "tools/execution-error-as-result tools/methods-available tools/arguments-kept-apart",
+        "what a tool asks cannot be reached: it gives -32603, whatever its arguments are",
+        around(_without_backend),
     ),
     Fault(
         "tool-error-as-protocol-error",
