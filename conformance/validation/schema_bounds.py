@@ -31,7 +31,11 @@ MOST_WORK = 300_000_000
 """Weight of a schema or pattern times size of the value held against it: seconds, at the worst."""
 _MOST_STEPS_BACK = 100_000
 _LONGEST_SPELT = 1_000
-_IN_NO_DIALECT = ("unterminated character set", "missing ), unterminated", "unbalanced parenthesis", "nothing to repeat")
+_IN_NO_DIALECT = (
+    *("unterminated character set", "missing ), unterminated"),
+    *("unbalanced parenthesis", "nothing to repeat"),
+)
+"""How errors of `re` begin."""
 
 _SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 _PARTS = (
