@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from functools import partial
 from typing import Any, ClassVar
 
 from conformance.budget import brief
 from conformance.catalogue.patterns import shorten
-from conformance.checks.invariants.base import Watcher, is_integer, is_number
+from conformance.checks.invariants.base import Watcher, is_integer
 from conformance.checks.invariants.http_answers import ONE_OBJECT
-from conformance.checks.invariants.strays import code, meant, outlined
+from conformance.checks.invariants.strays import as_double, code, may_name, meant, outlined
 from conformance.checks.ledger import Ledger
 from conformance.codes import PARSE_ERROR
 from conformance.model import Finding, Frame, Json, Severity
@@ -32,10 +33,13 @@ REQUEST_ID = "jsonrpc/server-request-id-valid"
 REUSED = "jsonrpc/server-request-id-not-reused"
 NO_BATCH = "jsonrpc/no-batch-emitted"
 NO_REQUESTS = "jsonrpc/no-server-requests"
+UNREAD = "jsonrpc/parse-error-code"
 
 
 MOST_REMEMBERED = 1000
 """Requests of the server, and responses to nothing, that are remembered: a flood of them must not fill our memory."""
+MOST_ILLEGAL, LONGEST_KEPT = 20, 4096
+"""Illegal frames that are remembered, and bytes of each."""
 
 
 class Envelope(Watcher):
@@ -57,6 +61,7 @@ class Envelope(Watcher):
         REUSED,
         NO_BATCH,
         NO_REQUESTS,
+        UNREAD,
     )
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
@@ -67,6 +72,8 @@ class Envelope(Watcher):
         self._server_ids: dict[str, Frame] = {}
         self._strays: list[tuple[Frame, Call | None]] = []
         """Responses that answer no request under way, and the one that each names, if that was answered before."""
+        self._unreadable: deque[bytes] = deque(maxlen=MOST_ILLEGAL)
+        """How the last illegal frames begin, some of which a server cannot read: there it may find an id."""
         self._accepted: set[int] = set()
 
     def sent(self, frame: Frame) -> None:
@@ -80,6 +87,7 @@ class Envelope(Watcher):
             self._accepted.add(frame.exchange)
         if frame.illegal:
             self._illegal = self._illegal or frame
+            self._unreadable.append(frame.data[:LONGEST_KEPT])
             self._illegal_array |= isinstance(frame.message, list)
         elif isinstance(frame.message, list):
             self._batched = True
@@ -198,12 +206,22 @@ class Envelope(Watcher):
             return
         held = self.ledger.held
         if call.answers and call.answers[0].number < frame.number:
-            self._broke_once(call, frame)
+            self._broke_unread(call, frame) if self._misnames(message) else self._broke_once(call, frame)
         elif not call.excused:
             held(ONCE)
         self._echoed(frame, message, call)
         if self.session.revision.era == "stateless":
             held(NO_REQUESTS)
+
+    def _broke_unread(self, call: Call | None, again: Frame) -> None:
+        self.ledger.broke(
+            UNREAD,
+            "what cannot be read is answered with the id of an earlier request",
+            expected="id null, or none",
+            actual=f"id {shorten(again.message['id'])}, which is in nothing that was wrong",
+            frames=(call.sent if call else None, self._illegal, again),
+            ceiling=Severity.WARNING,
+        )
 
     def _broke_once(self, call: Call, again: Frame) -> None:
         cancelled = self._cancellation(call)
@@ -226,7 +244,7 @@ class Envelope(Watcher):
             self.ledger.held(ECHOED)
             return
         # RFC 8259, section 6: doubles miss integers beyond 2**53.
-        rounded = not same and _rounded(identifier, call)
+        rounded = not same and as_double(identifier, call)
         what = "a response does not repeat the id of its request"
         if same or rounded:
             what = "an integer id comes back as a float" if same else "an integer id beyond 2**53 comes back rounded"
@@ -294,11 +312,20 @@ class Envelope(Watcher):
 
     def _stray(self, frame: Frame, message: dict[str, Any]) -> None:
         """A response whose id is that of no request of ours: what it answers is told at the end."""
+        twice = self.session.requests.answered_before(frame)
+        forgotten = self.session.requests.has_forgotten(message.get("id"))
+        if (forgotten or twice is not None) and self._misnames(message):
+            self._broke_unread(twice, frame)
         nameless = message.get("id") is None and "error" in message
         to_unread = self._illegal is not None or (nameless and (self._batched or frame.exchange is not None))
-        known = to_unread or self.session.requests.has_forgotten(message.get("id"))  # as JSON-RPC has it, or late
+        known = to_unread or forgotten  # as JSON-RPC has it, or late
         if not known and len(self._strays) < MOST_REMEMBERED:
-            self._strays.append((outlined(frame), self.session.requests.answered_before(frame)))
+            self._strays.append((outlined(frame), twice))
+
+    def _misnames(self, error: dict[str, Any]) -> bool:
+        """Whether an error says that something cannot be read, and has an id that is in nothing that may be meant."""
+        unread = code(error) == PARSE_ERROR and self._illegal is not None
+        return unread and not any(may_name(error["id"], text) for text in self._unreadable)
 
     def finish(self) -> None:
         """Judge what only the end shows: requests without an answer, answers without a request."""
@@ -341,7 +368,7 @@ class Envelope(Watcher):
             expected=f"id {shorten(call.id)}" if call else "the id of a request",
             actual=f"id {shorten(stray.message['id'])}" if "id" in stray.message else "no id",
             frames=(call.sent if call else None, stray),
-            ceiling=self.softened(Severity.WARNING if call and _rounded(stray.message.get("id"), call) else None),
+            ceiling=self.softened(Severity.WARNING if call and as_double(stray.message.get("id"), call) else None),
         )
 
     def _unanswered(self, call: Call) -> None:
@@ -398,9 +425,3 @@ class Envelope(Watcher):
 
     def _broke(self, requirement: str, what: str, expected: str, actual: str, frame: Frame) -> None:
         self.ledger.broke(requirement, what, expected=expected, actual=actual, frames=(frame,), ceiling=self.softened())
-
-
-def _rounded(identifier: Json, call: Call) -> bool:
-    """Whether an integer id of more than 53 bits comes back as the double next to it."""
-    large = isinstance(call.id, int) and 2**53 < abs(call.id) < 2**1023
-    return large and is_number(identifier) and float(identifier) == float(call.id)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from conformance.budget import KEPT_BYTES, brief
 from conformance.catalogue.patterns import shorten
+from conformance.checks.invariants.base import is_number
 from conformance.model import Frame, Json
 from conformance.session.messages import Call
 
@@ -34,3 +37,15 @@ def meant(stray: Frame, waiting: list[Call]) -> Call | None:
             return call
     earlier = [call for call in waiting if call.sent.number < stray.number]
     return earlier[-1] if earlier else None
+
+
+def may_name(identifier: Json, text: bytes) -> bool:
+    """Whether a text that is no message may be read as one with that id."""
+    written = re.escape(str(identifier)).encode()
+    return re.search(rb'id"?\s*:\s*"?' + written + rb"(?![0-9])", text) is not None
+
+
+def as_double(identifier: Json, call: Call) -> bool:
+    """Whether an integer id of more than 53 bits comes back as the double next to it."""
+    large = isinstance(call.id, int) and 2**53 < abs(call.id) < 2**1023
+    return large and is_number(identifier) and float(identifier) == float(call.id)

@@ -13,6 +13,7 @@ from conformance.reference.fault import (
     drop,
     failing,
     forgiving,
+    instead,
     keep_silent,
     on_error,
     on_response,
@@ -103,6 +104,24 @@ def _refusing(bad: Callable[[Any], bool]) -> Apply:
     return around(serve)
 
 
+def _protocol_error(start: str, number: int) -> Apply:
+    """Turn the tool errors whose text starts with `start` into error responses."""
+
+    def run(call: Call, proceed: Proceed) -> Message | None:
+        result = proceed(call)
+        if result and result.get("isError") and result["content"][0]["text"].startswith(start):
+            raise RpcError(number, result["content"][0]["text"])
+        return result
+
+    return instead("tools/call", run)
+
+
+def _without_backend(call: Call, proceed: Proceed) -> Message | None:
+    if call.method == "tools/call" and call.params.get("name") == "echo":
+        raise RpcError(INTERNAL_ERROR, "getaddrinfo ENOTFOUND api.example.com")
+    return proceed(call)
+
+
 FAULTS = (
     Fault(
         "negative-ids-refused",
@@ -190,6 +209,32 @@ FAULTS = (
         " completion/missing-arguments-refused meta/missing-meta-refused logging/invalid-level-refused",
         "requests without their required params give -32603",
         code("Invalid params: params.", -32603),
+    ),
+    Fault(
+        "input-error-as-protocol-error",
+        "tools/input-errors-as-result",
+        "invalid arguments give -32602",
+        _protocol_error("Invalid arguments", INVALID_PARAMS),
+        since="2025-11-25",
+    ),
+    Fault(
+        "input-error-as-internal-error",
+        "tools/input-errors-as-result",
+        "invalid arguments give -32603",
+        _protocol_error("Invalid arguments", INTERNAL_ERROR),
+        since="2025-11-25",
+    ),
+    Fault(
+        "tool-without-backend",
+        "tools/execution-error-as-result tools/methods-available tools/arguments-kept-apart",
+        "what a tool asks cannot be reached: it gives -32603, whatever its arguments are",
+        around(_without_backend),
+    ),
+    Fault(
+        "tool-error-as-protocol-error",
+        "tools/execution-error-as-result tools/arguments-optional",
+        "a tool that fails gives -32603",
+        _protocol_error("This tool always fails", INTERNAL_ERROR),
     ),
     Fault(
         "parse-error-code",

@@ -158,6 +158,19 @@ def _id_of_error(server: Server) -> None:
     sending(change)(server)
 
 
+def _id_of_earlier(server: Server) -> None:
+    """A line that is no JSON is answered with the id of the last response."""
+    last: list[Any] = [0]
+
+    def change(message: Message, call: Call | None) -> None:
+        if message.get("error", {}).get("code") == -32700:
+            message["id"] = last[0]
+        elif "method" not in message and message.get("id") is not None:
+            last[0] = message["id"]
+
+    sending(change)(server)
+
+
 def _deep(value: Any, depth: int) -> bool:
     level = [value]
     for _ in range(depth):
@@ -274,6 +287,7 @@ FAULTS = (
         "utf-16-kills", PARSE, "the mark of UTF-16 ends the process", on_line(lambda line: line[:2] == b"\xff\xfe", die)
     ),
     _line("id-of-parse-error", PARSE, "after a parse error the next response has its id", _id_of_error),
+    _line("parse-error-with-earlier-id", PARSE, "what is not JSON is answered with an earlier id", _id_of_earlier),
     _line(
         "methodless-kills",
         INVALID,

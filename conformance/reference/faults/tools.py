@@ -98,24 +98,6 @@ def _arguments_demanded_by_one(call: Call, proceed: Proceed) -> Message | None:
     return _arguments_demanded(call, proceed) if call.params.get("name") == "no_content" else proceed(call)
 
 
-def _protocol_error(start: str, number: int) -> Apply:
-    """Turn the tool errors whose text starts with `start` into error responses."""
-
-    def run(call: Call, proceed: Proceed) -> Message | None:
-        result = proceed(call)
-        if result and result.get("isError") and result["content"][0]["text"].startswith(start):
-            raise RpcError(number, result["content"][0]["text"])
-        return result
-
-    return instead("tools/call", run)
-
-
-def _without_backend(call: Call, proceed: Proceed) -> Message | None:
-    if call.method == "tools/call" and call.params.get("name") == "echo":
-        raise RpcError(INTERNAL_ERROR, "getaddrinfo ENOTFOUND api.example.com")
-    return proceed(call)
-
-
 def _malformed(call: Call) -> bool:
     arguments = call.params.get("arguments", {})
     return call.method == "tools/call" and ("name" not in call.params or not isinstance(arguments, dict))
@@ -342,32 +324,6 @@ FAULTS = (
         f"{INPUTS} json-schema/dialect-2020-12-supported json-schema/validated-by-declared-dialect",
         "whatever arguments a tool is given, it succeeds",
         several(setting("problem", lambda value, schema: None), around(_unchecked)),
-    ),
-    Fault(
-        "input-error-as-protocol-error",
-        "tools/input-errors-as-result",
-        "invalid arguments give -32602",
-        _protocol_error("Invalid arguments", INVALID_PARAMS),
-        since="2025-11-25",
-    ),
-    Fault(
-        "input-error-as-internal-error",
-        "tools/input-errors-as-result",
-        "invalid arguments give -32603",
-        _protocol_error("Invalid arguments", INTERNAL_ERROR),
-        since="2025-11-25",
-    ),
-    Fault(
-        "tool-without-backend",
-        "tools/execution-error-as-result tools/methods-available tools/arguments-kept-apart",
-        "what a tool asks cannot be reached: it gives -32603, whatever its arguments are",
-        around(_without_backend),
-    ),
-    Fault(
-        "tool-error-as-protocol-error",
-        "tools/execution-error-as-result tools/arguments-optional",
-        "a tool that fails gives -32603",
-        _protocol_error("This tool always fails", INTERNAL_ERROR),
     ),
     Fault(
         "structured-content-wrong",
