@@ -209,6 +209,14 @@ def test_a_refused_connection_names_the_address() -> None:
     assert str(caught.value) == f"connection refused at 127.0.0.1:{port}; is the server running?"
 
 
+def test_the_line_that_names_an_error_is_shown_where_others_follow_it() -> None:
+    node = "node:internal/loader:1210\n  throw err;\n\nError: Cannot find module 'x'\n    at y (z:1)\n{\n}\nNode.js v20"
+    assert ending(node) == "Error: Cannot find module 'x' | … | } | Node.js v20"
+    assert ending("2026 main ERROR first\nFatal error: second\na\nb\nc") == "Fatal error: second | … | b | c"
+    assert ending("error: earlier\nTraceback\n  x\nKeyError: 'y'") == "Traceback |   x | KeyError: 'y'"
+    assert ending("the mirror is up\nno errors so far\na\nb\nc") == "a | b | c"
+
+
 def test_a_long_end_of_stderr_is_cut_between_words() -> None:
     assert ending("one\n\ntwo\nthree\nfour\n") == "two | three | four"
     assert ending("key=" + "x" * 500 + " " + "word " * 40) == "… " + "word " * 40

@@ -79,12 +79,23 @@ SAID, BETWEEN = "its stderr ends with: ", " | "
 """What stands before the last lines of stderr in a sentence, and between two of them."""
 
 
+_NAMES_ERROR = re.compile(r"\W*(\w+\W+){0,2}?\w*(error|exception|panic(ked)?|fatal)\b", re.IGNORECASE)
+"""How a line begins that says what went wrong."""
+
+
 def ending(stderr: str) -> str:
     """The last three lines that say something, of about 600 characters the last ones.
 
-    Cut between words only: half a secret would not be known as one.
+    Where none of them names an error, the last one before them that does stands for the first: a stack, advice on
+    usage or the version of the runtime often follow it. Cut between words only: half a secret would not be known as
+    one.
     """
-    text = BETWEEN.join([line for line in stderr.splitlines() if line.strip()][-3:])
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    last = lines[-3:]
+    if not any(map(_NAMES_ERROR.match, last)):
+        named = next((line for line in reversed(lines[:-3]) if _NAMES_ERROR.match(line)), None)
+        last = last if named is None else [named, "…", *last[1:]]
+    text = BETWEEN.join(last)
     first, _, rest = text[-600:].partition(" ")
     return text if len(text) <= 600 else f"… {rest or f'[{len(first)} characters without a blank]'}"
 
