@@ -94,18 +94,27 @@ def rule_of_place(document: Json, path: Path) -> str | None:
 def base64_fault(text: str) -> tuple[str, Severity | None] | None:
     """Why `text` is no base64, and how much that may weigh at most; None if a standard decoder accepts it.
 
-    Line breaks and missing padding are accepted. The URL-safe alphabet is another encoding, but a readable one.
+    Line breaks and missing padding, which RFC 4648 (sections 3.1 and 3.2) forbids, most decoders accept. The URL-safe
+    alphabet is another encoding, but a readable one.
     """
     compact = "".join(text.split())
-    try:
-        b64decode(compact + "=" * (-len(compact) % 4), validate=True)
-    except (binascii.Error, ValueError):
+    if not _decodes(compact):
         if text.startswith("data:"):
             return "is a data: URI", None
-        if re.search("[-_]", compact) and base64_fault(compact.replace("-", "+").replace("_", "/")) is None:
+        if _decodes(compact.replace("-", "+").replace("_", "/")):
             return "is in the URL-safe alphabet", Severity.WARNING
         return "does not decode as base64", None
-    return None
+    if compact != text:
+        return "has line breaks or blanks within its base64", Severity.ADVICE
+    return ("lacks the padding of base64", Severity.ADVICE) if len(text) % 4 else None
+
+
+def _decodes(text: str) -> bool:
+    try:
+        b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
 
 
 def echoed(call: Call, value: Json) -> bool:
@@ -181,28 +190,30 @@ class Content(Watcher):
             self._icons(block, proof)
 
     def _media(self, requirement: str, block: dict[str, Json], call: Call, proof: tuple[Frame, ...]) -> None:
-        fault = base64_fault(block["data"])
         if echoed(call, block["data"]) or echoed(call, block["mimeType"]):
             return
-        if fault is not None:
-            what, ceiling = fault
-            self.breach(requirement, f"the data of a block {what}", "standard base64", block["data"], proof, ceiling)
-        elif not _MIME.fullmatch(block["mimeType"]):
+        if not self._encoded(requirement, "the data of a block", block["data"], proof):
+            return
+        if not _MIME.fullmatch(block["mimeType"]):
             what = "the mimeType of a block is not a media type"
             self.breach(requirement, what, "type/subtype", block["mimeType"], proof, None)
         else:
             self.ledger.held(requirement)
 
+    def _encoded(self, requirement: str, place: str, text: str, proof: tuple[Frame, ...]) -> bool:
+        """Judge what should be base64; whether it can be read."""
+        fault = base64_fault(text)
+        if fault is not None:
+            self.breach(requirement, f"{place} {fault[0]}", "standard base64", text, proof, fault[1])
+        return fault is None or fault[1] is Severity.ADVICE
+
     def _embedded(self, resource: dict[str, Json], call: Call, proof: tuple[Frame, ...]) -> None:
-        fault = base64_fault(resource["blob"]) if isinstance(resource.get("blob"), str) else None
-        uri, warning = resource["uri"], Severity.WARNING
-        if echoed(call, uri) or echoed(call, resource.get("blob")):
+        uri, blob, warning = resource["uri"], resource.get("blob"), Severity.WARNING
+        unread = echoed(call, uri) or echoed(call, blob)
+        if not unread and isinstance(blob, str):
+            unread = not self._encoded(EMBEDDED, "the blob of an embedded resource", blob, proof)
+        if unread:
             pass
-        elif fault is not None:
-            what, ceiling = fault
-            self.breach(
-                EMBEDDED, f"the blob of an embedded resource {what}", "base64", resource["blob"], proof, ceiling
-            )
         elif not SCHEME.match(uri):
             self.breach(EMBEDDED, "the uri of an embedded resource has no scheme", "a URI", uri, proof, None)
         elif "text" in resource and "blob" in resource:

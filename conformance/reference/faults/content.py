@@ -51,6 +51,12 @@ FAULTS = (
         _block("image", lambda block: block.update(data=f"data:image/png;base64,{block['data']}")),
     ),
     Fault(
+        "image-in-lines",
+        "content/image-data-base64",
+        "the base64 of an image is cut into lines",
+        _block("image", lambda block: block.update(data=f"{block['data'][:76]}\n{block['data'][76:]}\n")),
+    ),
+    Fault(
         "audio-as-data-uri",
         "content/audio-data-base64 tools/call-result-shape",
         "the data of a sound is a data: URI",
