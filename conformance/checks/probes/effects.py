@@ -9,7 +9,9 @@ from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.another_client import subscribers
 from conformance.checks.probes.askers import hear_unasked
 from conformance.checks.probes.calls import call_each, late
+from conformance.checks.probes.listed import newly_listed
 from conformance.checks.probes.lists import (
+    Watch,
     changes,
     contents_of,
     forget_restless,
@@ -19,6 +21,8 @@ from conformance.checks.probes.lists import (
 )
 from conformance.checks.probes.subscriptions import call_again, cause
 from conformance.model import Frame, Json, members
+from conformance.session.session import Session
+from conformance.survey.survey import list_changed
 
 
 def _is_request(frame: Frame) -> bool:
@@ -44,12 +48,49 @@ def effects(bench: Bench) -> Iterator[Observation]:
     if after != before:
         session.listen(session.limits.quiet)
         forget_restless(bench, before, after)
+        _hear_of(session, [name for name, keys in after.lists.items() if keys != before.lists.get(name, keys)], start)
     hears = listening and heard_to_the_end(session)
     if hears:
         yield from changes(bench, before, after, start, proof)
+        yield from _changed_again(bench, before, after, start)
     yield from _afterwards(bench, uris, start, hears)
     asks = "asks only once" if any(map(_is_request, session.trace)) else "asks the client for nothing"
     yield Observation({"asks": asks})
+
+
+def _changed_again(bench: Bench, before: Watch, after: Watch, start: int) -> Iterator[Observation]:
+    """Ask for what came to each list whose change was told, and have it change once more, by the same call.
+
+    Over HTTP that may be the call before: what is told takes another way than what is answered.
+    """
+    session = bench.session
+    for name, keys in after.lists.items():
+        told = next((frame for frame in session.since(start) if _says(frame, list_changed(name))), None)
+        trigger = cause(session, told, start) if told is not None and keys != before.lists.get(name, keys) else None
+        if trigger is None or not session.alive:
+            continue
+        yield from newly_listed(bench, name, set(keys) - set(before.lists[name]))
+        earlier, here = look(bench, []).lists.get(name), session.position
+        call = session.request("tools/call", trigger)
+        session.hear_out()
+        now = look(bench, [])
+        if earlier is not None and now.lists.get(name, earlier) != earlier:
+            _hear_of(session, [name], here)
+        if earlier is not None and heard_to_the_end(session):
+            yield from changes(bench, Watch({name: earlier}, {}), now, here, list(call.proof))
+
+
+def _hear_of(session: Session, lists: list[str], start: int) -> None:
+    """Listen until a change of each of the lists was told since frame `start`; over HTTP that may take another way."""
+
+    def told() -> bool:
+        return all(any(_says(frame, list_changed(name)) for frame in session.since(start)) for name in lists)
+
+    session.listen(late(session), until=told)
+
+
+def _says(frame: Frame, method: str) -> bool:
+    return frame.origin == "target" and isinstance(frame.message, dict) and frame.message.get("method") == method
 
 
 def _afterwards(bench: Bench, uris: list[str], start: int, hears: bool) -> Iterator[Observation]:
@@ -96,10 +137,7 @@ def _still_told(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
 
 
 def _is_update(frame: Frame, uris: list[str]) -> bool:
-    message = frame.message
-    if frame.origin != "target" or not isinstance(message, dict) or message.get("method") != UPDATED:
-        return False
-    return members(message.get("params")).get("uri") in uris
+    return _says(frame, UPDATED) and members(frame.message.get("params")).get("uri") in uris
 
 
 def _subscribe(bench: Bench) -> list[str]:

@@ -20,6 +20,9 @@ SECONDS = 5.0
 NONE_SUCH = "-mcp-conform-no-such"
 """Behind the name of a thing that there is, it names one that there is not."""
 
+ASKED_BY = {"tools": ("tools/call", "name"), "prompts": ("prompts/get", "name"), "resources": ("resources/read", "uri")}
+"""The list → the method that asks for one of its things, and the member that names it."""
+
 
 def prompts(bench: Bench) -> Iterator[Observation]:
     """Each listed prompt, at most MOST: whether it is answered as one that does not exist, which takes comparing."""
@@ -40,6 +43,21 @@ def resources(bench: Bench) -> Iterator[Observation]:
     for seen in _each(bench, "resources/read", "uri", [{"uri": uri} for uri in dict.fromkeys(uris)]):
         assert seen.call is not None
         yield Observation({**seen.values, **_whose(seen.call, set(uris), templates)}, seen.call, seen.frames)
+
+
+def newly_listed(bench: Bench, name: str, keys: set[str]) -> Iterator[Observation]:
+    """Ask for what has come to a list: whether the server knows it, `new` being the name of the list.
+
+    Tools are called with no arguments, and only those that may be.
+    """
+    if name not in ASKED_BY:
+        return
+    method, member = ASKED_BY[name]
+    tools = walk(bench.session, name).items if name == "tools" else []
+    barred = {tool.get("name") for tool in tools if not bench.survey.policy.allows(tool)}
+    asked = [{member: key} for key in sorted(keys - barred)]
+    for seen in _each(bench, method, member, asked) if asked else ():
+        yield Observation({**seen.values, "new": name}, seen.call, seen.frames)
 
 
 def unknown(session: Session, call: Call, member: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.reference.call import Call
-from conformance.reference.fault import LISTS, Fault, around, instead, on_response, on_result, sending
+from conformance.reference.fault import LISTS, Fault, around, instead, on_response, sending
 from conformance.reference.wire import INTERNAL_ERROR, INVALID_REQUEST, Message, RpcError
 
 TYPE_CHECKING = False
@@ -140,25 +140,6 @@ def _dropped_while_busy(*methods: str) -> Apply:
 
 def _not_while_busy(call: Call, proceed: Proceed) -> Message | None:
     return None if _busy(call) else proceed(call)
-
-
-def _shorter_later(kind: str, times: int) -> Apply:
-    """Once a list was asked for so many times, it ends before the item that was the last, and no change is told."""
-    asked: list[Call] = []
-
-    def shorten(result: Message, call: Call) -> None:
-        asked.append(call)
-        if len(asked) > times and "nextCursor" not in result:
-            result[kind].pop()
-
-    def silence(message: Message, call: Call | None) -> Any:
-        return [] if len(asked) > times and message.get("method") == f"notifications/{kind}/list_changed" else None
-
-    def apply(server: Server) -> None:
-        on_result((f"{kind}/list",), shorten)(server)
-        sending(silence)(server)
-
-    return apply
 
 
 FAULTS = (
@@ -329,30 +310,6 @@ FAULTS = (
         "tasks/get that comes while a tool runs is never answered",
         _dropped_while_busy("tasks/get"),
         since="2025-11-25",
-        transports="stdio",
-        **OLD,
-    ),
-    Fault(
-        "tools-fewer-later",
-        "tools/list-change-announced",
-        "after a while the list of tools has lost one, without a word",
-        _shorter_later("tools", 12),
-        transports="stdio",
-        **OLD,
-    ),
-    Fault(
-        "resources-fewer-later",
-        "resources/list-change-announced",
-        "after a while the list of resources has lost one, without a word",
-        _shorter_later("resources", 10),
-        transports="stdio",
-        **OLD,
-    ),
-    Fault(
-        "prompts-fewer-later",
-        "prompts/list-change-announced",
-        "after a while the list of prompts has lost one, without a word",
-        _shorter_later("prompts", 14),
         transports="stdio",
         **OLD,
     ),
