@@ -81,6 +81,13 @@ def _other_order(call: Call, proceed: Proceed) -> Message | None:
     return proceed(call)
 
 
+def _last_called_first(call: Call, proceed: Proceed) -> Message | None:
+    tools, name = call.server.tools, call.params.get("name")
+    if call.method == "tools/call" and name in tools and call.revision >= "2026-07-28":
+        call.server.tools = {name: tools[name], **tools}
+    return proceed(call)
+
+
 def _unchecked(call: Call, proceed: Proceed) -> Message | None:
     try:
         return proceed(call)
@@ -275,6 +282,14 @@ FAULTS = (
         " tools/list-independent-of-connection meta/behaviour-independent-of-client-info",
         "tools come in another order each time",
         instead("tools/list", _other_order),
+        since="2026-07-28",
+    ),
+    Fault(
+        "tools-last-called-first",
+        "tools/list-order-deterministic pagination/stable-cursors pagination/cursor-accepted"
+        " tools/list-independent-of-connection meta/behaviour-independent-of-client-info tools/name-unique",
+        "the tool that was called last comes first in the list",
+        around(_last_called_first),
         since="2026-07-28",
     ),
     Fault(
