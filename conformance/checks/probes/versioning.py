@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
-from conformance.model import Frame, Json
+from conformance.model import Frame, Json, elements, members
 from conformance.revisions import BY_DATE, HANDSHAKE, STATELESS, standing
 from conformance.session.eras.handshake import Handshake, client_info
+from conformance.session.eras.stateless import META
 from conformance.session.session import Call, Session, encode
 from conformance.transports import SESSION
 
@@ -63,6 +64,24 @@ def _text(frame: Frame) -> str:
     return (encode(frame.message) if frame.message is not None else frame.data).decode("utf-8", "replace")
 
 
+def _advertised(bench: Bench, refused: bool) -> dict[str, Json]:
+    """The versions with initialize that the server names, and where: in the error for a version that is none as well.
+
+    That is asked for only where initialize was refused, since it may change the era of the connection.
+    """
+    named = {"supportedVersions": bench.survey.versions}
+    if refused and bench.session.alive:
+        params = {"_meta": {META + "protocolVersion": ANCIENT}}
+        call = bench.session.send("server/discover", params, illegal=True, headers={"MCP-Protocol-Version": ANCIENT})
+        bench.session.wait(call)
+        data = members(members(call.error).get("data"))
+        named["data.supported of error -32022"] = tuple(map(str, elements(data.get("supported"))))
+    for where, versions in named.items():
+        if handshakes := [each for each in versions if each in BY_DATE and BY_DATE[each] in HANDSHAKE]:
+            return {"advertised": ", ".join(handshakes), "where": where}
+    return {"advertised": "", "where": ""}
+
+
 def initialize(bench: Bench) -> Iterator[Observation]:
     """A handshake-era initialize on a fresh process: a server of both eras answers it, a modern-only one refuses.
 
@@ -77,9 +96,8 @@ def initialize(bench: Bench) -> Iterator[Observation]:
     said = " ".join(_text(frame) for frame in session.since(0) if frame.origin == "target")
     version = call.result.get("protocolVersion") if isinstance(call.result, dict) else None
     has_initialize = str(version) < STATELESS[0].date
-    advertised = [each for each in bench.survey.versions if each in BY_DATE and BY_DATE[each] in HANDSHAKE]
     values: dict[str, Json] = {"text": said, "version-has-initialize": has_initialize, "ping": "unasked"}
-    values["advertised"] = ", ".join(advertised)
+    values |= _advertised(bench, refused=call.error is not None)
     proof, actual = call.proof, ""
     if isinstance(version, str) and has_initialize:
         headers: dict[str, str | None] = {**NO_STATELESS_HEADERS}

@@ -134,6 +134,10 @@ def _lists_it_too(message: Message, call: Call | None) -> None:
     data["supported"] = [*data["supported"], data["requested"]]
 
 
+def _lists_both_eras(message: Message, call: Call | None) -> None:
+    message["error"]["data"]["supported"] = BOTH_ERAS
+
+
 def _silent_initialize(message: Message, call: Call) -> list[Any]:
     return []
 
@@ -272,6 +276,13 @@ FAULTS = (
             modern_only,
             on_result(("server/discover",), lambda result, call: result.update(supportedVersions=BOTH_ERAS)),
         ),
+        since="2026-07-28",
+    ),
+    Fault(
+        "unserved-handshake-listed",
+        "versioning/advertised-versions-served",
+        "the server is modern only, and the error for an unsupported version lists one that begins with initialize",
+        several(modern_only, on_error("Unsupported protocol version", _lists_both_eras)),
         since="2026-07-28",
     ),
     Fault(
