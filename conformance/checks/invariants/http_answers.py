@@ -62,6 +62,10 @@ def due(session: Session, requirements: Iterable[str]) -> frozenset[str]:
     return frozenset(each for each in requirements if session.revision.date in known[each].levels)
 
 
+def _is_error(frame: Frame) -> bool:
+    return isinstance(frame.message, dict) and isinstance(frame.message.get("error"), dict)
+
+
 @dataclass(slots=True)
 class _Post:
     """A POST that is under way: what it is, and what came of it."""
@@ -174,6 +178,11 @@ class HttpAnswers(Watcher):
                 what = "a request is answered by a result, while the HTTP status says that it failed"
                 given = f"HTTP {head.status}"
                 self._broke(TYPE, what, "HTTP 200 with the result", given, post, self.softened(Severity.WARNING))
+            elif media_type(head) not in (JSON, STREAM) and any(map(_is_error, post.said)):
+                # Refusals may have any type, but clients that go by it do not see the error.
+                what = "a JSON-RPC error is labelled as something else"
+                given = head.headers.get("content-type", "no Content-Type")
+                self._broke(TYPE, what, f"Content-Type: {JSON}", given, post, Severity.ADVICE)
         else:
             self._accepted(post, head)
 
@@ -189,7 +198,7 @@ class HttpAnswers(Watcher):
         if status >= 400:
             self.ledger.held(REFUSED)
             return
-        if any(isinstance(f.message, dict) and isinstance(f.message.get("error"), dict) for f in post.said):
+        if any(map(_is_error, post.said)):
             what = f"{name} is refused by an error in the body, while the HTTP status {status} says that all is well"
             self._broke(REFUSED, what, "an HTTP error status", f"HTTP {status}", post, self.softened())
         elif post.sent.illegal:

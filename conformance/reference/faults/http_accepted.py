@@ -70,6 +70,11 @@ def _as_events(handler: Any, proceed: Any, status: int, body: bytes, headers: di
     handler.close_connection = True
 
 
+def _plain_refusals(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
+    plain = status >= 400 and b'"error"' in body
+    proceed(status, body, {**headers, "Content-Type": "text/plain"} if plain else headers)
+
+
 def _empty_refusals(handler: Any, proceed: Any, status: int, body: bytes, headers: dict[str, str]) -> None:
     refused = status == 200 and b'"error"' in body
     proceed(status, b"" if refused else body, {**headers, "Content-Type": "application/json"} if refused else headers)
@@ -129,6 +134,13 @@ _ROWS: tuple[Row, ...] = (
         "a prompt comes as JSON, and its Content-Type says that it is a stream of events",
         handling(answer=_as_events),
         {},
+    ),
+    (
+        "errors-labelled-as-text",
+        "transport-http/request-answered-as-json-or-sse",
+        "errors with an HTTP status of 400 or more are labelled text/plain",
+        handling(answer=_plain_refusals),
+        {"since": "2026-07-28"},
     ),
     (
         "events-named-otherwise",
