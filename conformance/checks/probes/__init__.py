@@ -109,7 +109,7 @@ TABLE = {
     "authorization.requests": "authorization.requests",
     "authorization.scope": "authorization.scope",
     "authorization.step-up": "authorization.step_up",
-    "authorization.tokens": "authorization.tokens",
+    "authorization.tokens": "bad_tokens.tokens",
     "authorization.users": "authorization.users",
     "authorization.states-of-others": "principals.states",
     "authorization.tasks-of-others": "principals.tasks",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from conformance.checks.probes.metadata import (
     wrong_type,
 )
 from conformance.checks.probes.transport_http import one_of_each
-from conformance.checks.probes.visits import Visit, Visitor, bearer
-from conformance.model import AUTHORIZATION, OTHER_TOKENS, Json, elements
+from conformance.checks.probes.visits import Visit, Visitor, bearer, purpose
+from conformance.model import AUTHORIZATION, OTHER_TOKENS, Json, elements, members
 from conformance.session.challenges import challenges
 from conformance.session.eras.handshake import Handshake
 from conformance.session.exchanges import STREAM
@@ -30,9 +30,8 @@ from conformance.session.messages import Unavailable
 from conformance.session.session import Session
 from conformance.transports import SESSION
 
-INVENTED = "mcp-conform-invalid"
-UNSIGNED = ("none", "None", "NONE")
-"""What a JSON Web Token says that is not signed; the others than the first pass where only that one is looked for."""
+INSUFFICIENT = "insufficient_scope"
+_OF_SCOPE = re.compile(r"\bscopes?\b|permission|forbidden|not authori[sz]ed|access denied", re.IGNORECASE)
 OPENING = ("initialize", "server/discover")
 UNDECIDED = (0, 429, 502, 503, 504)
 """HTTP statuses that say nothing of the request; 0 is that of no answer."""
@@ -179,86 +178,6 @@ def metadata(bench: Bench) -> Iterator[Observation]:
     yield Observation(facts, None, seen.visit.proof, shown)
 
 
-def tokens(bench: Bench) -> Iterator[Observation]:
-    """Requests with tokens that are none: an invented one, the user's own one changed, one that nobody signed.
-
-    They come first as the first requests of a client, then after such with the token of the user.
-    """
-    seen = known(bench)
-    calls = seen.visit.method == "tools/call"
-    for about, name, header in _wrong(bench):
-        visit = Visitor(bench, bench.web()).walk(header, calls)
-        yield _sent(about, name, visit, further=guards_all(seen) and visit.method not in OPENING)
-    if own_header(bench) is not None and guards_all(seen):
-        yield from _later(bench)
-
-
-def _sent(about: str, name: str, visit: Visit, further: bool = False) -> Observation:
-    """A request with a token that is none; `further` says that one before it was served."""
-    facts: dict[str, Json] = {
-        "about": about,
-        "token": name,
-        "status": visit.status,
-        "served": visit.served or further,
-        "challenge": "www-authenticate" in visit.page.headers,
-        "error": visit.challenge.parameters.get("error", "") if visit.challenge is not None else "",
-        "undecided": visit.status in UNDECIDED and not further,
-    }
-    told = f"the opening is served, then {visit.method}: {visit.told}" if further else visit.told
-    return Observation(facts, None, visit.proof, told)
-
-
-def _later(bench: Bench) -> Iterator[Observation]:
-    """The same tokens in requests that are served with the user's own token, and refused without any."""
-    own = needed(bench)
-    visitor = Visitor(bench, bench.web())
-    if not visitor.open(own).served:
-        return
-    for method, params in visitor.further():
-        if not visitor.ask(method, params, own).served or visitor.ask(method, params).status != 401:
-            continue
-        for about, name, header in _wrong(bench):
-            if about in ("invented", "changed", "expired", "other-audience"):
-                kept = about if about == "other-audience" else "later"
-                yield _sent(kept, f"{name}, {_purpose(method)}", visitor.ask(method, params, header))
-    visitor.leave(own)
-
-
-def _purpose(method: str) -> str:
-    return "for a call of a tool" if method == "tools/call" else "for a list"
-
-
-def _wrong(bench: Bench) -> Iterator[tuple[str, str, str]]:
-    """What is tried: what it is about, its name for people, and the header."""
-    yield "invented", "an invented token", bearer(INVENTED)
-    yield "malformed", "no token after the word Bearer", "Bearer"
-    own = bench.target.token
-    if own:
-        yield "changed", "a token that was changed", bearer(changed(own))
-        for algorithm in UNSIGNED:
-            if (unsigned := without_signature(own, algorithm)) is not None:
-                yield "unsigned", f"a token that nobody signed, by the algorithm {algorithm}", bearer(unsigned)
-    for kind in ("expired", "other-audience"):
-        if kind in bench.target.tokens:
-            yield kind, OTHER_TOKENS[kind], bearer(bench.target.tokens[kind])
-
-
-def changed(token: str) -> str:
-    """The token with another character in the middle of its last part, that of the signature if it has one."""
-    place = (token.rfind(".") + 1 + len(token)) // 2
-    return f"{token[:place]}{'A' if token[place] != 'A' else 'B'}{token[place + 1 :]}"
-
-
-def without_signature(token: str, algorithm: str) -> str | None:
-    """A JSON Web Token that says of itself that it is not signed; None if the token is none."""
-    head, _, rest = token.partition(".")
-    payload, dot, _ = rest.partition(".")
-    if not (head.startswith("eyJ") and dot):
-        return None
-    none = base64.urlsafe_b64encode(json.dumps({"alg": algorithm, "typ": "JWT"}).encode()).rstrip(b"=").decode()
-    return f"{none}.{payload}."
-
-
 def requests(bench: Bench) -> Iterator[Observation]:
     """A session that was opened with a token, and requests in it that have none; on the same connection each."""
     own, seen = needed(bench), known(bench)
@@ -279,7 +198,7 @@ def requests(bench: Bench) -> Iterator[Observation]:
         if visitor.ask(later, asked, own).served:
             visit = visitor.ask(later, asked)
             served |= visit.served
-            yield _tokenless(f"{_purpose(later)}, {way}", named, visit, visit.served, seen)
+            yield _tokenless(f"{purpose(later)}, {way}", named, visit, visit.served, seen)
     if guards_all(seen) and not served:
         for visit, accepted in _others(bench, visitor, {method, *further}):
             yield _tokenless(f"for {visit.method}, {way}", named, visit, accepted, seen)
@@ -299,6 +218,11 @@ def _others(bench: Bench, visitor: Visitor, known_ones: set[str]) -> Iterator[tu
     yield visit, visit.status in (200, 202, 204)
     if visit.status in (200, 202, 204):
         return
+    if not isinstance(bench.session.era, Handshake):
+        visit = visitor.listen()
+        yield visit, visit.listens
+        if visit.listens:
+            return
     with suppress(Unavailable):
         for method, params in one_of_each(bench).items():
             if method in known_ones or not visitor.ask(method, params, needed(bench)).served:
@@ -315,27 +239,41 @@ def _tokenless(way: str, session: bool, visit: Visit, served: bool, seen: Access
     usual = seen.visit.challenge.parameters if seen.visit.challenge is not None else {}
     facts: dict[str, Json] = {"way": way, "session": session, "status": visit.status, "served": served}
     facts["usual-status"] = seen.visit.status
+    facts["lacks-challenge"] = seen.visit.challenge is not None and "www-authenticate" not in visit.page.headers
     facts["lacks-metadata"] = is_url(seen.named) and not is_url(given.get("resource_metadata", ""))
-    facts["lacks-scope"] = bool(usual.get("scope")) and not given.get("scope")
+    facts["lacks-scope"] = bool(usual.get("scope")) and visit.challenge is not None and not given.get("scope")
     return Observation(facts, None, visit.proof, visit.told)
 
 
 def scope(bench: Bench) -> Iterator[Observation]:
-    """Requests with a token that does not suffice for all, up to the first that is refused for that."""
+    """Requests with a token that does not suffice for all, up to the first that is refused for that, and that again.
+
+    It is refused for that if it is served with the token of the user, or the refusal says so.
+    """
     token, seen = other(bench, "fewer-scopes"), known(bench)
-    visitor = Visitor(bench, bench.web())
+    visitor, owner = Visitor(bench, bench.web()), Visitor(bench, bench.web())
     visit = visitor.open(token)
     accepted = visit.served and seen.visit.method == visit.method
-    for method, params in visitor.further():
-        if not visit.served:
-            break
+    own = own_header(bench) if visit.served else None
+    if own is not None:
+        owner.open(own)
+    refused, again = not visit.served and visit.status in (401, 403), False
+    for method, params in visitor.all_of_them() if visit.served else ():
         visit = visitor.ask(method, params, token)
         accepted |= visit.served and seen.visit.method == method
+        if not visit.served and visit.status not in UNDECIDED:
+            refused = visit.status in (401, 403)
+            refused |= _for_want_of_scope(visit) and own is not None and owner.ask(method, params, own).served
+        if refused:
+            again = visitor.ask(method, params, token).served
+            break
     visitor.leave(token)
+    owner.leave(own)
     given = visit.challenge.parameters if visit.challenge is not None else {}
     facts: dict[str, Json] = {
         "method": visit.method,
-        "refused": not visit.served and visit.status in (401, 403),
+        "refused": refused,
+        "served-again": again,
         "accepted": accepted,
         "status": visit.status,
         "error": given.get("error", ""),
@@ -343,6 +281,13 @@ def scope(bench: Bench) -> Iterator[Observation]:
         "names-metadata": is_url(given.get("resource_metadata")),
     }
     yield Observation(facts, None, visit.proof, visit.told)
+
+
+def _for_want_of_scope(visit: Visit) -> bool:
+    """Whether a refusal says so; for another user a thing may well be one that does not exist."""
+    given = visit.challenge.parameters if visit.challenge is not None else {}
+    error = members(members(visit.response).get("error")).get("message")
+    return given.get("error") == INSUFFICIENT or _OF_SCOPE.search(str(error)) is not None
 
 
 def step_up(bench: Bench) -> Iterator[Observation]:
@@ -358,7 +303,7 @@ def step_up(bench: Bench) -> Iterator[Observation]:
         visit = first.ask(method, params, token)
     first.leave(token)
     asked = visit.challenge.parameters if visit.challenge is not None else {}
-    if asked.get("error") != "insufficient_scope" or not asked.get("scope") or visit.method in OPENING:
+    if asked.get("error") != INSUFFICIENT or not asked.get("scope") or visit.method in OPENING:
         raise Unavailable("no request was refused for want of a scope that the refusal names")
     before = seen.visit.challenge.parameters.get("scope", "") if seen.visit.challenge is not None else ""
     granted = {*scopes(before), *scopes(asked["scope"])}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from conformance.checks.probes import Bench
@@ -19,6 +20,8 @@ from conformance.transports.web import Page, Web
 
 VERSION = "MCP-Protocol-Version"
 LISTS = ("tools/list", "resources/list", "prompts/list")
+MOST = 12
+"""Requests of all kinds that are made with a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class Visit:
     def served(self) -> bool:
         """Whether there is a result."""
         return isinstance(self.response, dict) and "result" in self.response
+
+    @property
+    def listens(self) -> bool:
+        """Whether a stream of events was opened."""
+        return self.status == 200 and self.page.type == STREAM
 
     @property
     def challenge(self) -> Challenge | None:
@@ -133,6 +141,31 @@ class Visitor:
         quick = [call for call in known if not avoided_tool(self.bench.session, call)]
         return found + [("tools/call", call) for call in quick[:1]]
 
+    def all_of_them(self) -> list[tuple[str, Json]]:
+        """The same, then the other methods that can be asked, and the other tools that may be called, at most MOST."""
+        survey, first = self.bench.survey, self.further()
+        asked = {method for method, _ in first}
+        with suppress(Unavailable):
+            for each in reversed(picks("any-request", survey)):
+                if each["method"] not in asked and each["method"] not in LISTS:
+                    asked.add(each["method"])
+                    first.append((each["method"], each["params"]))
+        with suppress(Unavailable):
+            calls = [("tools/call", call) for call in picks("tool-call", survey)]
+            first += [call for call in calls if call not in first and not avoided_tool(self.bench.session, call[1])]
+        return first[:MOST]
+
+    def listen(self, authorization: str | None = None) -> Visit:
+        """subscriptions/listen, up to the first words of what comes."""
+        session = self.bench.session
+        params = session.era.dress(session, {"notifications": {"toolsListChanged": True}})
+        method = "subscriptions/listen"
+        message = {"jsonrpc": "2.0", "id": f"mcp-conform-{session.position}", "method": method, "params": params}
+        headers = {**session.era.headers(session, message), **_authorized(authorization)}
+        data = encode(message)
+        page = self.web.ask("POST", headers=headers, body=data, until=bool)
+        return Visit(method, page, None, self._proof("post", data, message, page))
+
     def _post(self, method: str, message: Json, authorization: str | None) -> Visit:
         session, data = self.bench.session, encode(message)
         usual = {name: value for name, value in session.era.headers(session, message).items() if name != SESSION}
@@ -168,6 +201,11 @@ class Visitor:
             session.trace.keep(frame)
             session.watching.tell(frame)
         return tuple(proof)
+
+
+def purpose(method: str) -> str:
+    """What a request is for, in words that follow the name of a token."""
+    return "for a call of a tool" if method == "tools/call" else "for a list" if method in LISTS else f"for {method}"
 
 
 def bearer(token: str) -> str:

@@ -71,7 +71,138 @@ def _signed_unless_in_capitals(handler: Any, proceed: Any, text: str, signature:
         proceed(text, signature)
 
 
+def _signed(start: int, end: int | None) -> Apply:
+    """Look only at that part of the signature of a token, from both sides."""
+
+    def check(handler: Any, proceed: Any, text: str, signature: str) -> None:
+        from conformance.reference.authorization import Invalid, _signature
+
+        wanted = _signature(text)
+        if signature[start:end] != wanted[start:end]:
+            raise Invalid("The token has a wrong signature")
+
+    return guarding(check_signature=check)
+
+
+def _read_leniently(handler: Any, proceed: Any) -> str:
+    """Take what stands before the first part of a token for a part of its name."""
+    _, mark, rest = proceed().partition("eyJ")
+    return f"{mark}{rest}"
+
+
+def _challenged_barely(handler: Any, proceed: Any, *arguments: Any) -> Any:
+    """Give a GET that is refused no challenge."""
+    return {} if handler.command == "GET" else proceed(*arguments)
+
+
+def _any_token_for_streams(handler: Any, proceed: Any, text: str, signature: str) -> None:
+    if handler.command != "GET":
+        proceed(text, signature)
+
+
+def _scope_at_first(server: Any) -> None:
+    """Refuse what a token has no scope for once, and serve it from then on."""
+    refused: set[str] = set()
+
+    def authorize(handler: Any, proceed: Any, body: bytes) -> None:
+        from conformance.reference.http import Refusal
+
+        try:
+            proceed(body)
+        except Refusal as refusal:
+            token = handler.find_token() if refusal.status == 403 else ""
+            if refusal.status != 403 or token not in refused:
+                refused.add(token)
+                raise
+
+    guarding(authorize=authorize)(server)
+
+
+def _scope_as_json(handler: Any, proceed: Any, needed: Any, granted: Any) -> Any:
+    """Refuse a token with too little scope by an error and status 200."""
+    refusal = proceed(needed, granted)
+    refusal.status = 200
+    return refusal
+
+
 _ROWS: tuple[Row, ...] = (
+    (
+        "end-of-signature-unchecked",
+        VALIDATED,
+        "the signature of a token may go on after its end",
+        _signed(0, 43),
+        {},
+    ),
+    (
+        "beginning-of-signature-suffices",
+        VALIDATED,
+        "the first eight characters of the signature of a token are looked at",
+        _signed(0, 8),
+        {},
+    ),
+    (
+        "anything-before-a-token",
+        VALIDATED,
+        "a token is found behind other characters",
+        guarding(find_token=_read_leniently),
+        {},
+    ),
+    (
+        "signature-unchecked-in-reads",
+        VALIDATED,
+        "the signature of a token is not checked where a resource is read",
+        _unchecked("check_signature", "resources/read"),
+        {},
+    ),
+    (
+        "signature-unchecked-in-notifications",
+        VALIDATED,
+        "the signature of a token is not checked where a notification comes",
+        _unchecked("check_signature", "notifications/cancelled"),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "expiry-unchecked-in-prompts",
+        VALIDATED,
+        "an expired token is accepted where a prompt is filled",
+        _unchecked("check_expiry", "prompts/get"),
+        {},
+    ),
+    (
+        "any-token-for-streams",
+        VALIDATED,
+        "the signature of a token is not checked in a GET",
+        guarding(check_signature=_any_token_for_streams),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "subscription-without-token",
+        EACH,
+        "subscriptions/listen needs no token",
+        _free(b'"subscriptions/listen"'),
+        {"since": "2026-07-28"},
+    ),
+    (
+        "stream-refused-without-challenge",
+        "authorization/missing-token-401 authorization/invalid-token-401 authorization/www-authenticate-names-metadata",
+        "a GET without a token gets 401 without WWW-Authenticate",
+        guarding(challenge=_challenged_barely),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "scope-looked-at-once",
+        "authorization/insufficient-scope-403",
+        "what a token has no scope for is refused once",
+        _scope_at_first,
+        {"since": "2025-11-25"},
+    ),
+    (
+        "scope-refused-with-200",
+        "authorization/error-status-codes authorization/insufficient-scope-403",
+        "a token with too little scope gets HTTP status 200",
+        guarding(too_little=_scope_as_json),
+        {},
+    ),
     (
         "unsigned-token-served-by-another-name",
         VALIDATED,
