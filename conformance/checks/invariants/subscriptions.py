@@ -90,7 +90,12 @@ class Subscriptions(Watcher):
     def heard(self, frame: Frame, call: Call | None) -> None:
         """Judge one message."""
         message = frame.message
-        if not self._known or not isinstance(message, dict):
+        if not isinstance(message, dict):
+            return
+        if not self._known:
+            if message.get("method") == OF_TASKS and "id" not in message:
+                what = f"{OF_TASKS} comes, and nothing was subscribed to"
+                self.breach(TYPES, what, "nothing that was not asked for", message, (frame,), self.softened())
             return
         if "method" not in message:
             self._answered(frame, call)

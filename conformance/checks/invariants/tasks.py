@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar
 
@@ -20,6 +20,10 @@ REVISION = "2025-11-25"
 KNOWN = ("working", "input_required", *TERMINAL)
 ENOUGH = 3
 """Ids that it takes to say something about how they are made."""
+TIMES_LESS = 3
+"""Different ttls of a task, each less than the one before, that count as what is left of it."""
+ONE_TICK, ONE_SECOND = 0.05, 1.1
+"""Seconds that are more than the clock of a server counts in, if it writes fractions and if it does not."""
 
 UNIQUE = "tasks/id-unique"
 GUESS = "tasks/id-hard-to-guess"
@@ -35,6 +39,7 @@ STAYS = "tasks/cancelled-stays-cancelled"
 BY_SSE = "tasks/status-not-by-sse"
 ASKED_FOR = "tasks/request-parameter-wins"
 PROGRESS_STOPS = "progress/task-progress-stops-at-terminal"
+TTL = "tasks/ttl-reported"
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?Z|[+-]\d\d(:?\d\d)?)?\Z", re.IGNORECASE)
 _OFFSET = re.compile(r"(Z|[+-]\d\d(:?\d\d)?)\Z", re.IGNORECASE)
@@ -44,7 +49,9 @@ _OFFSET = re.compile(r"(Z|[+-]\d\d(:?\d\d)?)\Z", re.IGNORECASE)
 class Life:
     """What is known of a task: its CreateTaskResult, when it was first seen at its end, its times, its progress.
 
-    `shared`: another one has the same id, so that nobody knows which of them is told of.
+    `shared`: another one has the same id, so that nobody knows which of them is told of. `updated` is the last
+    lastUpdatedAt, with the status that it came with and the frames that showed both first and last; `ttls` are all
+    that were told, one after another.
     """
 
     created: Frame
@@ -54,6 +61,8 @@ class Life:
     last_progress: Frame | None = None
     late: bool = False
     shared: bool = False
+    updated: tuple[Json, Json, Frame, Frame] | None = None
+    ttls: list[float] = field(default_factory=list)
 
 
 class Tasks(Watcher):
@@ -75,6 +84,7 @@ class Tasks(Watcher):
         BY_SSE,
         ASKED_FOR,
         PROGRESS_STOPS,
+        TTL,
     )
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
@@ -172,6 +182,9 @@ class Tasks(Watcher):
             what = "createdAt of a task changes"
             expected = f"{life.born!r} as at first"
             self.breach(TIMES, what, expected, task.get("createdAt"), (life.created, *proof), Severity.WARNING)
+        if len(proof) > 1:
+            self._updated(life, task, proof)
+            self._counted_down(life, task.get("ttl"), proof)
         if life.ended is None:
             self.ledger.held(TRANSITIONS)
             if status in TERMINAL:
@@ -187,6 +200,33 @@ class Tasks(Watcher):
         rule = STAYS if cancelled else FINAL if status in TERMINAL else TRANSITIONS
         what = f"a task that was {life.status} is {status} later"
         self.breach(rule, what, f"{life.status} for ever", status, (life.created, life.ended, *proof), None)
+
+    def _updated(self, life: Life, task: dict[str, Json], proof: tuple[Frame, ...]) -> None:
+        """A task that changes some time after it was said to be updated is updated then."""
+        when, status, sight = task.get("lastUpdatedAt"), task.get("status"), brief(proof[-1])
+        known = life.updated
+        if known is None or known[0] != when:
+            life.updated = when, status, sight, sight
+        elif known[1] == status:
+            life.updated = when, status, known[2], sight
+        else:
+            tick = ONE_TICK if "." in str(when) else ONE_SECOND
+            if known[3].at - known[2].at > tick:
+                what = "lastUpdatedAt of a task stays the same while its status changes"
+                frames = (known[2], known[3], *proof)
+                self.breach(TIMES, what, f"the time at which it became {status}", when, frames, Severity.WARNING)
+            life.updated = when, status, sight, sight
+
+    def _counted_down(self, life: Life, ttl: Json, proof: tuple[Frame, ...]) -> None:
+        if not isinstance(ttl, (int, float)) or isinstance(ttl, bool):
+            return
+        if not life.ttls or life.ttls[-1] != ttl:
+            life.ttls.append(ttl)
+        if len(life.ttls) == TIMES_LESS and life.ttls == sorted(life.ttls, reverse=True):
+            what = "the ttl of a task gets less with each answer"
+            self.breach(
+                TTL, what, f"{life.ttls[0]}, counted from createdAt", ttl, (life.created, *proof), Severity.WARNING
+            )
 
     def _asked_for(self, result: dict[str, Json], call: Call, proof: tuple[Frame, ...]) -> None:
         """A result is about the task that its request names; what else a request may name is for a case."""

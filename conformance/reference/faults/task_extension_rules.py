@@ -8,7 +8,7 @@ from conformance.reference.faults.headers_by_method import OF_TASKS, any_task
 from conformance.reference.faults.task_extension import changed, fault, is_plain, lives, refused, work_of
 from conformance.reference.shape import text
 from conformance.reference.task_extension import CHANGED, EXTENSION
-from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError
+from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError, notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from conformance.reference.call import Work as AnyWork
     from conformance.reference.fault import Apply, Proceed
 
+
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 # Answers and cancellation.
 
@@ -149,7 +151,32 @@ def _without_structure(result: Message, call: Call) -> Message:
     return {**result, "result": given} if "result" in result else result
 
 
+def _told_unasked(result: Message, call: Call) -> None:
+    """Tell of a task on the way to its CreateTaskResult, though nobody subscribed to it."""
+    if result.get("resultType") == "task":
+        told = {name: value for name, value in result.items() if name != "resultType"}
+        call.send(notification(CHANGED, told))
+
+
+def _no_changes(result: Message, call: Call) -> None:
+    """Declare no list and no resource of which changes are told."""
+    for capability in result["capabilities"].values():
+        drop(capability, "listChanged", "subscribe")
+
+
 FAULTS = (
+    fault(
+        "task-told-unasked",
+        "subscriptions/requested-types-only subscriptions/subscription-id-present",
+        "notifications/tasks comes for each new task, though nobody subscribed",
+        changed("tools/call", _told_unasked),
+    ),
+    fault(
+        "tasks-told-before-acknowledgment",
+        "subscriptions/acknowledged-first",
+        "only tasks can be subscribed to, and such subscriptions are not acknowledged",
+        several(changed("server/discover", _no_changes), on_notification(ACKNOWLEDGED, lambda message, call: [])),
+    ),
     fault(
         "structured-content-missing-in-task",
         "tools/structured-content-conforms notification-carries-whole-task",

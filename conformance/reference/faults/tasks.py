@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from conformance.reference import tasks
 from conformance.reference.call import Call
 from conformance.reference.fault import (
@@ -189,6 +191,12 @@ def _other_error(call: Call, proceed: Proceed) -> Message | None:
         raise RpcError(INTERNAL_ERROR, f"The task failed: {error.message}") from None
 
 
+def _counted_down(task: Message) -> None:
+    if task.get("ttl"):
+        passed = datetime.now(UTC) - datetime.fromisoformat(task["createdAt"])
+        task["ttl"] -= int(passed.total_seconds() * 1_000_000) / 1000
+
+
 FAULTS = (
     fault(
         "structured-content-wrong-in-task",
@@ -283,6 +291,18 @@ FAULTS = (
         "tasks/timestamps-iso-8601",
         "createdAt is a number of seconds, as a string",
         _every(lambda task: task.update(createdAt="1763721000")),
+    ),
+    fault(
+        "task-ttl-counted-down",
+        "tasks/ttl-reported",
+        "the ttl of a task is what is left of it",
+        _every(_counted_down),
+    ),
+    fault(
+        "task-update-frozen",
+        "tasks/timestamps-iso-8601",
+        "lastUpdatedAt of a task is createdAt",
+        _every(lambda task: task.update(lastUpdatedAt=task["createdAt"])),
     ),
     fault(
         "task-ttl-unreported",
