@@ -11,7 +11,18 @@ from conformance.checks.probes.askers import is_question
 from conformance.checks.probes.calls import soon
 from conformance.checks.probes.observed import TOO_SLOW
 from conformance.checks.probes.outcome import shown
-from conformance.checks.probes.tasks import SLOW, TaskRun, abandon, begin, ill_formed, look, rest, task_calls
+from conformance.checks.probes.tasks import (
+    SLOW,
+    TaskRun,
+    abandon,
+    as_task,
+    begin,
+    ill_formed,
+    look,
+    rest,
+    run_of,
+    task_calls,
+)
 from conformance.model import Frame, Json, members
 from conformance.session.answers import CAPABILITY
 from conformance.session.client_tasks import related_task
@@ -269,12 +280,16 @@ def asking(bench: Bench) -> Iterator[Observation]:
         start = session.position
         session.answers.held.update(CAPABILITY)
         try:
-            run = begin(bench, tool, params)
-            if run is None:
-                continue
-            request = _await_question(bench, run, start)
+            run = _begin_asking(bench, tool, params)
+            request = _await_question(bench, run, start) if run is not None else None
         finally:
             session.answers.held.difference_update(CAPABILITY)
+        if run is None:
+            continue
+        if run.fetch is not None and run.fetch.answers:
+            look(bench, run)
+            if run.status == "input_required":
+                yield Observation({"about": "early", "task": run.identifier}, run.fetch)
         if request is not None:
             asked += 1
             yield from _observed(run, request)
@@ -286,20 +301,39 @@ def asking(bench: Bench) -> Iterator[Observation]:
         raise Unavailable("no tool that was called as a task asks the client for anything")
 
 
+def _begin_asking(bench: Bench, tool: Json, params: Json) -> TaskRun | None:
+    """Call a tool as a task; None if none came of it. One that asks in the call itself gets its answers."""
+    session, began, start = bench.session, time.monotonic(), bench.session.position
+    call = session.send("tools/call", as_task(params))
+    session.wait(call, until=lambda: _question(session, start) is not None)
+    if not call.answers and session.alive and not session.wait(call, timeout=soon(session)):
+        request = _question(session, start)
+        session.answers.held.difference_update(CAPABILITY)
+        if request is not None:
+            _answer(bench, request)
+            session.wait(call)
+    return run_of(tool, call, began)
+
+
+def _question(session: Session, start: int) -> Frame | None:
+    """The first question that came since frame `start`."""
+    return next((frame for frame in session.since(start) if _asks(frame)), None)
+
+
 def _await_question(bench: Bench, run: TaskRun, start: int) -> Frame | None:
     """Poll until the server asks something, fetching the result once the status calls for it; None if it never does."""
     session = bench.session
     deadline = time.monotonic() + session.limits.answer
     while session.alive and time.monotonic() < deadline:
         get = look(bench, run)
-        request = next((frame for frame in session.since(start) if _asks(frame)), None)
+        request = _question(session, start)
         if request is not None:
             look(bench, run)  # the status while it waits
             if run.status == "working":
                 rest(bench, run)
                 look(bench, run)
             return request
-        if run.over or not isinstance(get.result, dict):
+        if run.over or not isinstance(get.result, dict) or (run.fetch is not None and run.fetch.answers):
             return None
         if run.status == "input_required" and run.fetch is None:
             run.fetch = session.send("tasks/result", {"taskId": run.identifier})

@@ -71,9 +71,17 @@ def task_calls(bench: Bench) -> Iterator[tuple[Json, Json]]:
 def begin(bench: Bench, tool: Json, params: Json) -> TaskRun | None:
     """Call a tool as a task; None if no task came of it."""
     began = time.monotonic()
-    call = bench.session.request("tools/call", {**params, "task": {"ttl": TTL}})
-    task = call.result.get("task") if isinstance(call.result, dict) else None
-    identifier = task.get("taskId") if isinstance(task, dict) else None
+    return run_of(tool, bench.session.request("tools/call", as_task(params)), began)
+
+
+def as_task(params: Json) -> dict[str, Json]:
+    """Params of a call that is to become a task."""
+    return {**params, "task": {"ttl": TTL}}
+
+
+def run_of(tool: Json, call: Call, began: float) -> TaskRun | None:
+    """What came of such a call, which was made at that time of the monotonic clock."""
+    identifier = members(members(call.result).get("task")).get("taskId")
     return TaskRun(tool, call, identifier, time.monotonic() - began) if isinstance(identifier, str) else None
 
 

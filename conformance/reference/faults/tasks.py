@@ -158,6 +158,13 @@ def _early(call: Call, proceed: Proceed) -> Message | None:
     return {"content": [text("Not yet.")], "_meta": {RELATED: {"taskId": task.identity}}}
 
 
+def _early_while_asking(call: Call, proceed: Proceed) -> Message | None:
+    task = task_of(call)
+    if task is not None and task.status == "input_required":
+        raise RpcError(INVALID_PARAMS, "Invalid params: the task needs input")
+    return proceed(call)
+
+
 def _one_fetcher(call: Call, proceed: Proceed) -> Message | None:
     task = task_of(call)
     if task is not None and task.fetching.is_set():
@@ -321,6 +328,12 @@ FAULTS = (
         "tasks/result-blocks-until-terminal",
         "tasks/result does not wait",
         instead("tasks/result", _early),
+    ),
+    fault(
+        "task-result-refused-while-asking",
+        "tasks/result-blocks-until-terminal",
+        "tasks/result is refused while the task waits for an answer of the client",
+        instead("tasks/result", _early_while_asking),
     ),
     fault(
         "second-fetch-refused",
