@@ -25,6 +25,9 @@ NEARLY = 0.7
 SLOW = 0.15
 """Seconds that a tool must take beyond any answer before it can be told whether its task was answered early."""
 
+LONG = 60.0
+"""Seconds that no task is followed for."""
+
 NONE = "no tool that may be called runs as a task; allow one with --call-tool"
 
 
@@ -179,6 +182,8 @@ def _follow(bench: Bench, run: TaskRun) -> Generator[Observation, None, bool]:
         fetched = bool(fetch.answers)
         get = look(bench, run)
         if get.error is not None or not get.answers:
+            if fetched and fetch.result is not None:
+                yield from _gone(run, fetch, get)
             return False
         if run.over:
             session.wait(fetch)
@@ -217,8 +222,9 @@ def _result(bench: Bench, run: TaskRun, plain: Call | None, again: Call | None) 
     problem = _no_result(run, final) if final.answers else ""
     if problem and plain is not None and plain.error is None and ill_formed(plain.result):
         return  # the tool's own fault, judged without tasks
-    if problem and look(bench, run).error is not None:
-        return  # the task is gone, and may be
+    if problem and (gone := look(bench, run)).error is not None:
+        yield from _gone(run, final, gone)
+        return
     yield Observation(
         {"about": "result", "status": run.status, "problem": problem},
         final,
@@ -229,6 +235,13 @@ def _result(bench: Bench, run: TaskRun, plain: Call | None, again: Call | None) 
         return
     values = {"about": "comparison", "plain": _told(plain), "again": _told(again), "result": _told(final)}
     yield Observation(values, frames=(*plain.proof, *final.proof), actual=shown(final))
+
+
+def _gone(run: TaskRun, fetch: Call, gone: Call) -> Iterator[Observation]:
+    """A task that its server does not know any more, though it said that it keeps it much longer."""
+    ttl = run.created.result["task"].get("ttl")
+    if isinstance(ttl, (int, float)) and not isinstance(ttl, bool) and ttl / 1000 > LONG and gone.error is not None:
+        yield Observation({"about": "gone"}, gone, (*run.created.proof, *fetch.proof, *gone.proof))
 
 
 def _no_result(run: TaskRun, final: Call) -> str:

@@ -198,6 +198,12 @@ def _other_error(call: Call, proceed: Proceed) -> Message | None:
         raise RpcError(INTERNAL_ERROR, f"The task failed: {error.message}") from None
 
 
+def _forgotten_once_fetched(call: Call, proceed: Proceed) -> Message | None:
+    result = proceed(call)
+    call.peer.tasks.pop(call.params["taskId"], None)
+    return result
+
+
 def _counted_down(task: Message) -> None:
     if task.get("ttl"):
         passed = datetime.now(UTC) - datetime.fromisoformat(task["createdAt"])
@@ -298,6 +304,12 @@ FAULTS = (
         "tasks/timestamps-iso-8601",
         "createdAt is a number of seconds, as a string",
         _every(lambda task: task.update(createdAt="1763721000")),
+    ),
+    fault(
+        "task-forgotten-once-fetched",
+        "tasks/ttl-reported",
+        "a task is forgotten once its result was fetched",
+        instead("tasks/result", _forgotten_once_fetched),
     ),
     fault(
         "task-ttl-counted-down",
