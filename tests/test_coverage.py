@@ -19,7 +19,7 @@ NOT_YET = 0
 WITHOUT_PROBES = 178
 """Cases that hold no probe: the number may only rise."""
 
-BY_YAML = 296
+BY_YAML = 297
 """Requirements that an expectation in a case decides: the number may only rise."""
 
 

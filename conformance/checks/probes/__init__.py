@@ -104,6 +104,7 @@ TABLE = {
     "authorization.access": "authorization.access",
     "authorization.challenge": "authorization.challenge",
     "authorization.metadata": "authorization.metadata",
+    "authorization.other-era": "other_era.other_era",
     "authorization.own-server": "authorization_server.own_server",
     "authorization.registration": "authorization_server.registration",
     "authorization.requests": "authorization.requests",

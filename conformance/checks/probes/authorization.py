@@ -123,7 +123,8 @@ def other(bench: Bench, kind: str) -> str:
 def access(bench: Bench) -> Iterator[Observation]:
     """A request without a token; it tells OAuth from other schemes, and from no authorization at all."""
     seen = known(bench)
-    yield Observation({"because": seen.because}, None, seen.visit.proof, seen.visit.told)
+    facts: dict[str, Json] = {"because": seen.because, "open": seen.visit.served}
+    yield Observation(facts, None, seen.visit.proof, seen.visit.told)
 
 
 def challenge(bench: Bench) -> Iterator[Observation]:

@@ -125,7 +125,33 @@ def _scope_as_json(handler: Any, proceed: Any, needed: Any, granted: Any) -> Any
     return refusal
 
 
+def _free_in(stateless: bool) -> Apply:
+    """Ask for no token in one era; what has no body is of the handshake era."""
+
+    def authorize(handler: Any, proceed: Any, body: bytes) -> None:
+        if (b"io.modelcontextprotocol/protocolVersion" in body) == stateless:
+            handler.user = "alice"
+        else:
+            proceed(body)
+
+    return guarding(authorize=authorize)
+
+
 _ROWS: tuple[Row, ...] = (
+    (
+        "handshake-era-without-token",
+        EACH,
+        "a token is needed in the stateless era alone",
+        _free_in(stateless=False),
+        {"until": "2025-11-25"},
+    ),
+    (
+        "stateless-era-without-token",
+        EACH,
+        "a token is needed in the handshake era alone",
+        _free_in(stateless=True),
+        {"since": "2026-07-28"},
+    ),
     (
         "end-of-signature-unchecked",
         VALIDATED,
