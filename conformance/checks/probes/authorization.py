@@ -259,7 +259,7 @@ def scope(bench: Bench) -> Iterator[Observation]:
     if own is not None:
         owner.open(own)
     refused, again = not visit.served and visit.status in (401, 403), False
-    for method, params in visitor.all_of_them() if visit.served else ():
+    for method, params in visitor.every_request() if visit.served else ():
         visit = visitor.ask(method, params, token)
         accepted |= visit.served and seen.visit.method == method
         if not visit.served and visit.status not in UNDECIDED:

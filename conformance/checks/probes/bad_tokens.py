@@ -55,7 +55,7 @@ def _later(bench: Bench) -> Iterator[Observation]:
     visitor = Visitor(bench, bench.web())
     if not visitor.open(own).served:
         return
-    for method, params in visitor.all_of_them():
+    for method, params in visitor.every_request():
         if not visitor.ask(method, params, own).served or visitor.ask(method, params).status != 401:
             continue
         for about, name, header in _wrong(bench):

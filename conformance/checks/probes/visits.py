@@ -141,7 +141,7 @@ class Visitor:
         quick = [call for call in known if not avoided_tool(self.bench.session, call)]
         return found + [("tools/call", call) for call in quick[:1]]
 
-    def all_of_them(self) -> list[tuple[str, Json]]:
+    def every_request(self) -> list[tuple[str, Json]]:
         """The same, then the other methods that can be asked, and the other tools that may be called, at most MOST."""
         survey, first = self.bench.survey, self.further()
         asked = {method for method, _ in first}
