@@ -109,7 +109,8 @@ class Capability(Watcher):
         if not isinstance(message, dict) or not self._handshake:
             return
         if not self._begun:
-            self._too_early(frame)
+            if message.keys() & {"jsonrpc", "method", "result", "error"}:  # else it is none, which is told as that
+                self._too_early(frame)
             return
         if call is not None and call.method == "initialize":
             self._greeted = True

@@ -114,7 +114,7 @@ def _misnamed(message: Message, call: Call | None) -> None:
 FAULTS = (
     Fault(
         "greets-with-braces",
-        f"jsonrpc/valid-messages {STDOUT} lifecycle/silent-before-initialize",
+        f"jsonrpc/valid-messages {STDOUT}",
         "{} is printed to stdout when the server starts",
         _printed_at_start(b"{}\n"),
         transports="stdio",
