@@ -7,7 +7,7 @@ so often that it is a thousand times as large as it looks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -196,19 +196,18 @@ def _demand(schema: dict[str, Json], place: str) -> str:
 
 
 def _flaw(schema: dict[str, Json], place: str) -> str:
-    for pattern, where in _patterns(schema, place):
-        why = pattern_flaw(pattern)
-        if why:
-            return f"its pattern at {_shown(where)} {why}"
-    return ""
+    found = _patterns_wrong(schema, place, pattern_flaw)
+    return next((f"its pattern at {where} {why}" for _, where, why in found), "")
 
 
 def _misspelt(schema: dict[str, Json], place: str) -> str:
-    for pattern, where in _patterns(schema, place):
-        why = _no_expression(pattern)
-        if why:
-            return f"{pattern[:120]!r} at {_shown(where)}: {why}"
-    return ""
+    found = _patterns_wrong(schema, place, _no_expression)
+    return next((f"{pattern[:120]!r} at {where}: {why}" for pattern, where, why in found), "")
+
+
+def _patterns_wrong(schema: dict[str, Json], place: str, wrong: Callable[[str], str]) -> Iterator[tuple[str, str, str]]:
+    """The patterns of which something is wrong, where each stands, and what it is."""
+    return ((each, _shown(where), why) for each, where in _patterns(schema, place) if (why := wrong(each)))
 
 
 @lru_cache(maxsize=1024)

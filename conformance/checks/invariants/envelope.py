@@ -206,7 +206,8 @@ class Envelope(Watcher):
             return
         held = self.ledger.held
         if call.answers and call.answers[0].number < frame.number:
-            self._broke_unread(call, frame) if self._misnames(message) else self._broke_once(call, frame)
+            broke = self._broke_unread if self._misnames(message) else self._broke_once
+            broke(call, frame)
         elif not call.excused:
             held(ONCE)
         self._echoed(frame, message, call)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from conformance.budget import brief
-from conformance.checks.invariants.base import Watcher
+from conformance.checks.invariants.base import Watcher, is_number
 from conformance.checks.ledger import Ledger
 from conformance.model import Frame, Json, Severity, elements, members
 from conformance.session.client_tasks import RELATED, TERMINAL, related_task
@@ -46,11 +46,20 @@ _OFFSET = re.compile(r"(Z|[+-]\d\d(:?\d\d)?)\Z", re.IGNORECASE)
 
 
 @dataclass(slots=True)
+class Updated:
+    """The lastUpdatedAt that a task was shown with last, its status then, and the frames that showed both."""
+
+    when: Json
+    status: Json
+    first: Frame
+    last: Frame
+
+
+@dataclass(slots=True)
 class Life:
     """What is known of a task: its CreateTaskResult, when it was first seen at its end, its times, its progress.
 
-    `shared`: another one has the same id, so that nobody knows which of them is told of. `updated` is the last
-    lastUpdatedAt, with the status that it came with and the frames that showed both first and last; `ttls` are all
+    `shared`: another one has the same id, so that nobody knows which of them is told of. `ttls` are all
     that were told, one after another.
     """
 
@@ -61,7 +70,7 @@ class Life:
     last_progress: Frame | None = None
     late: bool = False
     shared: bool = False
-    updated: tuple[Json, Json, Frame, Frame] | None = None
+    updated: Updated | None = None
     ttls: list[float] = field(default_factory=list)
 
 
@@ -205,20 +214,18 @@ class Tasks(Watcher):
         """A task that changes some time after it was said to be updated is updated then."""
         when, status, sight = task.get("lastUpdatedAt"), task.get("status"), brief(proof[-1])
         known = life.updated
-        if known is None or known[0] != when:
-            life.updated = when, status, sight, sight
-        elif known[1] == status:
-            life.updated = when, status, known[2], sight
-        else:
-            tick = ONE_TICK if "." in str(when) else ONE_SECOND
-            if known[3].at - known[2].at > tick:
-                what = "lastUpdatedAt of a task stays the same while its status changes"
-                frames = (known[2], known[3], *proof)
-                self.breach(TIMES, what, f"the time at which it became {status}", when, frames, Severity.WARNING)
-            life.updated = when, status, sight, sight
+        if known is not None and (known.when, known.status) == (when, status):
+            known.last = sight
+            return
+        life.updated = Updated(when, status, sight, sight)
+        tick = ONE_TICK if "." in str(when) else ONE_SECOND
+        if known is not None and known.when == when and known.last.at - known.first.at > tick:
+            what = "lastUpdatedAt of a task stays the same while its status changes"
+            frames = (known.first, known.last, *proof)
+            self.breach(TIMES, what, f"the time at which it became {status}", when, frames, Severity.WARNING)
 
     def _counted_down(self, life: Life, ttl: Json, proof: tuple[Frame, ...]) -> None:
-        if not isinstance(ttl, (int, float)) or isinstance(ttl, bool):
+        if not is_number(ttl):
             return
         if not life.ttls or life.ttls[-1] != ttl:
             life.ttls.append(ttl)

@@ -25,11 +25,12 @@ from conformance.checks.probes.visits import Visit, Visitor, bearer, purpose
 from conformance.model import AUTHORIZATION, OTHER_TOKENS, Json, elements, members
 from conformance.session.challenges import challenges
 from conformance.session.eras.handshake import Handshake
-from conformance.session.exchanges import STREAM
 from conformance.session.messages import Unavailable
 from conformance.session.session import Session
 from conformance.transports import SESSION
 
+UNKNOWN_CANCELLED = ("notifications/cancelled", {"requestId": "mcp-conform-unknown"})
+"""A notification that does nothing."""
 INSUFFICIENT = "insufficient_scope"
 _OF_SCOPE = re.compile(r"\bscopes?\b|permission|forbidden|not authori[sz]ed|access denied", re.IGNORECASE)
 OPENING = ("initialize", "server/discover")
@@ -51,15 +52,12 @@ class Access:
     @property
     def named(self) -> str:
         """The URL of the metadata in the challenge, "" if there is none."""
-        challenge = self.visit.challenge
-        return challenge.parameters.get("resource_metadata", "") if challenge is not None else ""
+        return self.visit.asks.get("resource_metadata", "")
 
     @property
     def plain(self) -> bool:
         """Whether nothing but the word Bearer speaks of OAuth: RFC 6750 has it for fixed tokens, too."""
-        challenge = self.visit.challenge
-        said = challenge.parameters if challenge is not None else {}
-        return not self.told and not {"resource_metadata", "scope"} & said.keys()
+        return not self.told and not {"resource_metadata", "scope"} & self.visit.asks.keys()
 
 
 _KNOWN: WeakKeyDictionary[Session, Access] = WeakKeyDictionary()
@@ -81,7 +79,7 @@ def _asked(bench: Bench) -> Access:
     if visit.status in UNDECIDED:
         raise Unavailable(f"a request without a token is not decided: {visit.told}")
     challenge = visit.challenge
-    named = challenge.parameters.get("resource_metadata", "") if challenge is not None else ""
+    named = visit.asks.get("resource_metadata", "")
     places = tuple(resource_metadata(web, named))
     told = of(list(places)) is not None or of(server_metadata(web, bench.session.revision.date)) is not None
     if visit.status == 401:
@@ -133,7 +131,7 @@ def challenge(bench: Bench) -> Iterator[Observation]:
     visit, found = seen.visit, seen.visit.challenge
     again = Visitor(bench, bench.web()).walk(None, calls=visit.method == "tools/call")
     scope = scopes(found.parameters.get("scope") if found is not None else None)
-    second = scopes(again.challenge.parameters.get("scope") if again.challenge is not None else None)
+    second = scopes(again.asks.get("scope"))
     place = of(list(seen.places))
     supported = scopes(place.document.get("scopes_supported")) if place is not None else []
     facts: dict[str, Json] = {
@@ -205,19 +203,18 @@ def requests(bench: Bench) -> Iterator[Observation]:
             yield _tokenless(f"for {visit.method}, {way}", named, visit, accepted, seen)
     if handshake and guards_all(seen):
         visit = visitor.bare("GET")
-        served = visit.status == 200 and visit.page.type == STREAM
-        yield _tokenless("for the stream of a session, by GET", named, visit, served, seen)
+        yield _tokenless("for the stream of a session, by GET", named, visit, visit.listens, seen)
     if handshake and named and guards_all(seen):
         visit = visitor.bare("DELETE")
-        yield _tokenless("that ends a session, by DELETE", named, visit, visit.status in (200, 202, 204), seen)
+        yield _tokenless("that ends a session, by DELETE", named, visit, visit.accepted, seen)
     visitor.leave(own)
 
 
 def _others(bench: Bench, visitor: Visitor, known_ones: set[str]) -> Iterator[tuple[Visit, bool]]:
     """Other messages without a token, up to the first that is accepted: a notification, and the other methods."""
-    visit = visitor.tell("notifications/cancelled", {"requestId": "mcp-conform-unknown"})
-    yield visit, visit.status in (200, 202, 204)
-    if visit.status in (200, 202, 204):
+    visit = visitor.tell(*UNKNOWN_CANCELLED)
+    yield visit, visit.accepted
+    if visit.accepted:
         return
     if not isinstance(bench.session.era, Handshake):
         visit = visitor.listen()
@@ -236,8 +233,8 @@ def _others(bench: Bench, visitor: Visitor, known_ones: set[str]) -> Iterator[tu
 
 def _tokenless(way: str, session: bool, visit: Visit, served: bool, seen: Access) -> Observation:
     """A request without a token, after those with one; `usual` are what the first one in the run brought."""
-    given = visit.challenge.parameters if visit.challenge is not None else {}
-    usual = seen.visit.challenge.parameters if seen.visit.challenge is not None else {}
+    given = visit.asks
+    usual = seen.visit.asks
     facts: dict[str, Json] = {"way": way, "session": session, "status": visit.status, "served": served}
     facts["usual-status"] = seen.visit.status
     facts["lacks-challenge"] = seen.visit.challenge is not None and "www-authenticate" not in visit.page.headers
@@ -249,7 +246,7 @@ def _tokenless(way: str, session: bool, visit: Visit, served: bool, seen: Access
 def scope(bench: Bench) -> Iterator[Observation]:
     """Requests with a token that does not suffice for all, up to the first that is refused for that, and that again.
 
-    It is refused for that if it is served with the token of the user, or the refusal says so.
+    It is refused for that by 401 or 403, or by what says so where the token of the user is served.
     """
     token, seen = other(bench, "fewer-scopes"), known(bench)
     visitor, owner = Visitor(bench, bench.web()), Visitor(bench, bench.web())
@@ -270,7 +267,7 @@ def scope(bench: Bench) -> Iterator[Observation]:
             break
     visitor.leave(token)
     owner.leave(own)
-    given = visit.challenge.parameters if visit.challenge is not None else {}
+    given = visit.asks
     facts: dict[str, Json] = {
         "method": visit.method,
         "refused": refused,
@@ -286,9 +283,8 @@ def scope(bench: Bench) -> Iterator[Observation]:
 
 def _for_want_of_scope(visit: Visit) -> bool:
     """Whether a refusal says so; for another user a thing may well be one that does not exist."""
-    given = visit.challenge.parameters if visit.challenge is not None else {}
     error = members(members(visit.response).get("error")).get("message")
-    return given.get("error") == INSUFFICIENT or _OF_SCOPE.search(str(error)) is not None
+    return visit.asks.get("error") == INSUFFICIENT or _OF_SCOPE.search(str(error)) is not None
 
 
 def step_up(bench: Bench) -> Iterator[Observation]:
@@ -303,10 +299,10 @@ def step_up(bench: Bench) -> Iterator[Observation]:
             break
         visit = first.ask(method, params, token)
     first.leave(token)
-    asked = visit.challenge.parameters if visit.challenge is not None else {}
+    asked = visit.asks
     if asked.get("error") != INSUFFICIENT or not asked.get("scope") or visit.method in OPENING:
         raise Unavailable("no request was refused for want of a scope that the refusal names")
-    before = seen.visit.challenge.parameters.get("scope", "") if seen.visit.challenge is not None else ""
+    before = seen.visit.asks.get("scope", "")
     granted = {*scopes(before), *scopes(asked["scope"])}
     wider = bearer(bench.grant(" ".join(sorted(granted))))
     again = Visitor(bench, bench.web())
@@ -314,7 +310,7 @@ def step_up(bench: Bench) -> Iterator[Observation]:
         raise Unavailable("the token with more scope is not accepted")
     second = again.ask(visit.method, params, wider)
     again.leave(wider)
-    more = second.challenge.parameters.get("scope") if second.challenge is not None else None
+    more = second.asks.get("scope")
     facts: dict[str, Json] = {"served": second.served, "more": sorted({*scopes(more)} - granted)}
     yield Observation(facts, None, (*visit.proof, *second.proof), f"{visit.told}; then {second.told}")
 

@@ -7,7 +7,15 @@ import json
 from collections.abc import Iterator
 
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.authorization import OPENING, UNDECIDED, guards_all, known, needed, own_header
+from conformance.checks.probes.authorization import (
+    OPENING,
+    UNDECIDED,
+    UNKNOWN_CANCELLED,
+    guards_all,
+    known,
+    needed,
+    own_header,
+)
 from conformance.checks.probes.visits import Visit, Visitor, bearer, purpose
 from conformance.model import OTHER_TOKENS, Json
 from conformance.session.eras.handshake import Handshake
@@ -42,7 +50,7 @@ def _sent(about: str, name: str, visit: Visit, further: bool = False, accepted: 
         "status": visit.status,
         "served": visit.served or further or accepted,
         "challenge": "www-authenticate" in visit.page.headers,
-        "error": visit.challenge.parameters.get("error", "") if visit.challenge is not None else "",
+        "error": visit.asks.get("error", ""),
         "undecided": visit.status in UNDECIDED and not further,
     }
     told = f"the opening is served, then {visit.method}: {visit.told}" if further else visit.told
@@ -55,26 +63,24 @@ def _later(bench: Bench) -> Iterator[Observation]:
     visitor = Visitor(bench, bench.web())
     if not visitor.open(own).served:
         return
+    wrong = [each for each in _wrong(bench) if each[0] in LATER]
     for method, params in visitor.every_request():
         if not visitor.ask(method, params, own).served or visitor.ask(method, params).status != 401:
             continue
-        for about, name, header in _wrong(bench):
-            if about in LATER:
-                yield _sent(_kept(about), f"{name}, {purpose(method)}", visitor.ask(method, params, header))
+        for about, name, header in wrong:
+            yield _sent(_kept(about), f"{name}, {purpose(method)}", visitor.ask(method, params, header))
     if isinstance(bench.session.era, Handshake):
-        yield from _without_answer(bench, visitor)
+        yield from _without_answer(visitor, wrong)
     visitor.leave(own)
 
 
-def _without_answer(bench: Bench, visitor: Visitor) -> Iterator[Observation]:
+def _without_answer(visitor: Visitor, wrong: list[tuple[str, str, str]]) -> Iterator[Observation]:
     """The same in a notification and in a GET, where those are refused without a token."""
-    cancelled: Json = {"requestId": "mcp-conform-unknown"}
-    wrong = [each for each in _wrong(bench) if each[0] in LATER]
-    if visitor.tell("notifications/cancelled", cancelled).status == 401:
+    if visitor.tell(*UNKNOWN_CANCELLED).status == 401:
         for about, name, header in wrong:
-            visit = visitor.tell("notifications/cancelled", cancelled, header)
-            if (accepted := visit.status in (200, 202, 204)) or visit.status == 401:
-                yield _sent(_kept(about), f"{name}, for a notification", visit, accepted=accepted)
+            visit = visitor.tell(*UNKNOWN_CANCELLED, header)
+            if visit.accepted or visit.status == 401:
+                yield _sent(_kept(about), f"{name}, for a notification", visit, accepted=visit.accepted)
     if visitor.bare("GET").status == 401:
         for about, name, header in wrong:
             visit = visitor.bare("GET", header)

@@ -30,7 +30,7 @@ def prompts(bench: Bench) -> Iterator[Observation]:
         {"name": prompt["name"], "arguments": bench.survey.prompt_arguments(prompt)}
         for prompt in bench.survey.named_prompts
     ]
-    yield from _each(bench, "prompts/get", "name", listed)
+    yield from _each(bench, *ASKED_BY["prompts"], listed)
 
 
 def resources(bench: Bench) -> Iterator[Observation]:
@@ -40,7 +40,7 @@ def resources(bench: Bench) -> Iterator[Observation]:
     """
     uris = [item["uri"] for item in bench.survey.resources if isinstance(item.get("uri"), str)]
     templates = {str(item.get("uriTemplate")) for item in bench.survey.templates}
-    for seen in _each(bench, "resources/read", "uri", [{"uri": uri} for uri in dict.fromkeys(uris)]):
+    for seen in _each(bench, *ASKED_BY["resources"], [{"uri": uri} for uri in dict.fromkeys(uris)]):
         assert seen.call is not None
         yield Observation({**seen.values, **_whose(seen.call, set(uris), templates)}, seen.call, seen.frames)
 

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 from conformance.catalogue.patterns import shorten
+from conformance.checks.invariants.base import is_number
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.calls import call_quickly, cancel, without_meta
 from conformance.checks.probes.outcome import code_of, shown
@@ -240,7 +241,7 @@ def _result(bench: Bench, run: TaskRun, plain: Call | None, again: Call | None) 
 def _gone(run: TaskRun, fetch: Call, gone: Call) -> Iterator[Observation]:
     """A task that its server does not know any more, though it said that it keeps it much longer."""
     ttl = run.created.result["task"].get("ttl")
-    if isinstance(ttl, (int, float)) and not isinstance(ttl, bool) and ttl / 1000 > LONG and gone.error is not None:
+    if is_number(ttl) and ttl / 1000 > LONG and gone.error is not None:
         yield Observation({"about": "gone"}, gone, (*run.created.proof, *fetch.proof, *gone.proof))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from conformance.checks.probes import Bench
 from conformance.checks.probes.calls import avoided_tool
+from conformance.checks.probes.transport_http import one_of_each
 from conformance.model import Frame, Json, members
 from conformance.session.challenges import Challenge, of_tokens
 from conformance.session.eras.handshake import Handshake
@@ -20,6 +21,8 @@ from conformance.transports.web import Page, Web
 
 VERSION = "MCP-Protocol-Version"
 LISTS = ("tools/list", "resources/list", "prompts/list")
+Until = Callable[[bytes], bool]
+"""Whether the words that have come of an answer will do."""
 MOST = 12
 """Requests of all kinds that are made with a token."""
 
@@ -44,6 +47,11 @@ class Visit:
         return isinstance(self.response, dict) and "result" in self.response
 
     @property
+    def accepted(self) -> bool:
+        """Whether what asks for no response was taken."""
+        return self.status in (200, 202, 204)
+
+    @property
     def listens(self) -> bool:
         """Whether a stream of events was opened."""
         return self.status == 200 and self.page.type == STREAM
@@ -52,6 +60,11 @@ class Visit:
     def challenge(self) -> Challenge | None:
         """What asks for a token."""
         return of_tokens(self.page.headers.get("www-authenticate", ""))
+
+    @property
+    def asks(self) -> Mapping[str, str]:
+        """The parameters of the challenge, none without one."""
+        return self.challenge.parameters if self.challenge is not None else {}
 
     @property
     def told(self) -> str:
@@ -75,14 +88,16 @@ class Visitor:
     headers: dict[str, str] = field(default_factory=dict)
     """Of the session that was opened by a visit: its id and its version."""
 
-    def ask(self, method: str, params: Json = None, authorization: str | None = None) -> Visit:
-        """A request, with this value of the header Authorization, or without it."""
+    def ask(
+        self, method: str, params: Json = None, authorization: str | None = None, until: Until | None = None
+    ) -> Visit:
+        """A request, with this value of the header Authorization, or without it; up to its response, or `until`."""
         session = self.bench.session
         message: dict[str, Json] = {"jsonrpc": "2.0", "id": f"mcp-conform-{session.position}", "method": method}
         params = session.era.dress(session, params)
         if params is not None:
             message["params"] = params
-        return self._post(method, message, authorization)
+        return self._post(method, message, authorization, until)
 
     def tell(self, method: str, params: Json, authorization: str | None = None) -> Visit:
         """A notification, with this value of the header Authorization, or without it."""
@@ -143,30 +158,20 @@ class Visitor:
 
     def every_request(self) -> list[tuple[str, Json]]:
         """The same, then the other methods that can be asked, and the other tools that may be called, at most MOST."""
-        survey, first = self.bench.survey, self.further()
-        asked = {method for method, _ in first}
+        found = self.further()
+        asked = {*LISTS, *(method for method, _ in found)}
         with suppress(Unavailable):
-            for each in reversed(picks("any-request", survey)):
-                if each["method"] not in asked and each["method"] not in LISTS:
-                    asked.add(each["method"])
-                    first.append((each["method"], each["params"]))
+            found += [(method, params) for method, params in one_of_each(self.bench).items() if method not in asked]
         with suppress(Unavailable):
-            calls = [("tools/call", call) for call in picks("tool-call", survey)]
-            first += [call for call in calls if call not in first and not avoided_tool(self.bench.session, call[1])]
-        return first[:MOST]
+            calls = [("tools/call", call) for call in picks("tool-call", self.bench.survey)]
+            found += [call for call in calls if call not in found and not avoided_tool(self.bench.session, call[1])]
+        return found[:MOST]
 
-    def listen(self, authorization: str | None = None) -> Visit:
-        """subscriptions/listen, up to the first words of what comes."""
-        session = self.bench.session
-        params = session.era.dress(session, {"notifications": {"toolsListChanged": True}})
-        method = "subscriptions/listen"
-        message = {"jsonrpc": "2.0", "id": f"mcp-conform-{session.position}", "method": method, "params": params}
-        headers = {**session.era.headers(session, message), **_authorized(authorization)}
-        data = encode(message)
-        page = self.web.ask("POST", headers=headers, body=data, until=bool)
-        return Visit(method, page, None, self._proof("post", data, message, page))
+    def listen(self) -> Visit:
+        """subscriptions/listen without a token, up to the first words of what comes."""
+        return self.ask("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, until=bool)
 
-    def _post(self, method: str, message: Json, authorization: str | None) -> Visit:
+    def _post(self, method: str, message: Json, authorization: str | None, until: Until | None = None) -> Visit:
         session, data = self.bench.session, encode(message)
         usual = {name: value for name, value in session.era.headers(session, message).items() if name != SESSION}
         headers = {**usual, **self.headers, **_authorized(authorization)}
@@ -179,7 +184,7 @@ class Visitor:
             found.extend(each for each in parts if isinstance(each, dict) and each.get("id") == identifier)
             return readable and bool(found)
 
-        page = self.web.ask("POST", headers=headers, body=data, until=answers)
+        page = self.web.ask("POST", headers=headers, body=data, until=until or answers)
         if not found and page.body:
             answers(page.body)
         response = next((each for each in found if "method" not in each), None) if identifier is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.reference import task_extension
 from conformance.reference.fault import drop, forgiving, instead, on_notification, setting, several
 from conformance.reference.faults.headers_by_method import OF_TASKS, any_task
+from conformance.reference.faults.subscriptions import ACK
 from conformance.reference.faults.task_extension import changed, fault, is_plain, lives, refused, work_of
 from conformance.reference.shape import text
 from conformance.reference.task_extension import CHANGED, EXTENSION
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from conformance.reference.call import Work as AnyWork
     from conformance.reference.fault import Apply, Proceed
 
-
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 # Answers and cancellation.
 
@@ -175,7 +174,7 @@ FAULTS = (
         "tasks-told-before-acknowledgment",
         "subscriptions/acknowledged-first",
         "only tasks can be subscribed to, and such subscriptions are not acknowledged",
-        several(changed("server/discover", _no_changes), on_notification(ACKNOWLEDGED, lambda message, call: [])),
+        several(changed("server/discover", _no_changes), on_notification(ACK, lambda message, call: [])),
     ),
     fault(
         "structured-content-missing-in-task",
