@@ -232,8 +232,12 @@ class Features:
         return f"{_shown(feature)} was not called: {_shown(first)} did not answer within {spent:.3g} s{HUNG}"
 
     def _taken(self, feature: Feature, talkative: bool, who: object) -> bool:
-        """Whether another session waits for it, and not one of the same thread, which would wait for itself."""
-        if feature in self._returned:
+        """Whether another session waits for it, and not one of the same thread, which would wait for itself.
+
+        To who waits for it already that does not matter.
+        """
+        both = [self._asking.get((feature, kind)) for kind in (False, True)]
+        if feature in self._returned or any(each is not None and each[0] is who for each in both):
             return False
         now, here = time.monotonic(), threading.get_ident()
         asked = [self._asking.get((feature, kind)) for kind in ((True,) if talkative else (False, True))]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from conformance.checks.fuzz import waits
 from conformance.checks.fuzz.choices import Drawn
 from conformance.checks.fuzz.example import DIED, Breach, Campaign, Example, Reply
 from conformance.checks.fuzz.hurtful import Hurtful
@@ -38,8 +39,6 @@ SHOWN = 2
 """Times of these that it has to show itself, or it is flaky."""
 TRY_SECONDS = 20.0
 """After that no further try is begun."""
-GLANCE = 0.1
-"""Seconds between two looks at whether what is waited for elsewhere has returned."""
 REDRAWN = 4
 """Times an example that was there before is drawn again."""
 
@@ -120,7 +119,7 @@ class _Player:
                     return
             # Which frames a target gets is not to depend on how long others wait for one of its tools.
             while self._later and self.partner.session.patience.features.busy and self.partner.session.alive:
-                self.partner.session.listen(GLANCE)
+                self.partner.session.listen(waits.GLANCE)
                 self._take_up()
                 if not self._send(last=True) or self._late():
                     return
@@ -295,7 +294,8 @@ class _Player:
         self.partner.hurried = False
         self.partner.most = self.partner.restarts + 4
         for candidate in (example,) if example is cause.example else (example, cause.example):
-            again = self._again(candidate, cause.breach, fresh=True, full=True)
+            weighty = cause.breach.ceiling is not Severity.ADVICE  # for advice the server that is there will do
+            again = self._again(candidate, cause.breach, fresh=weighty, full=True)
             if again is not None:
                 self._tell(cause, *self._within_limits(cause, candidate, again))
                 return

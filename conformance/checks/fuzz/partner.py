@@ -8,12 +8,14 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
+from conformance.checks.fuzz import waits
 from conformance.checks.fuzz.example import DIED, HUNG, MARK, SWALLOWED, Example, Reply
 from conformance.checks.fuzz.scripts import answered_later, responses, say, strays
 from conformance.checks.fuzz.sorting import sort_out
 from conformance.checks.probes import Bench
 from conformance.model import Finding
 from conformance.session.exchanges import written_out
+from conformance.session.features import Feature, feature_of
 from conformance.session.messages import MAY_TAKE_LONG, Unavailable, Unread, id_key
 from conformance.session.patience import NEXT_UNANSWERED, NO_ANSWER
 from conformance.session.session import Call, NotSpoken, Session
@@ -26,23 +28,8 @@ VOLLEY_BYTES = 4 * 1024 * 1024
 """Bytes of our memory that the answers to them may take, as far as the largest one so far tells."""
 KEPT = 2000
 """Frames that the trace of such a session keeps."""
-LEAST_PATIENCE = 1.0
-MOST_PATIENCE = 2.0
-HURRIED = 0.4
-"""Patience while examples are made smaller: what is found small is put to the test with all patience."""
-FULL_WAITS = 1
-"""Examples that are waited for with all patience in vain, before what is put to the test again gets less."""
-ENOUGH_UNANSWERED, SOON = 3, 0.1
-"""After so many scripts of which a part goes unanswered, no other is waited for in vain for longer: at least so many
-seconds. What is reported is waited for with all patience."""
-CUT = 0.05
-"""Seconds after which a connection is closed on which the rest of a request does not come."""
-LATE, LISTENED = 0.02, 1.0
-"""Seconds at least in which the answer to a frame may follow that to the next, and after which none is expected."""
 FAR = 10_000_000
 """Beyond the ids of all requests of a session."""
-SLOWER = 10
-"""An answer may take that many times as long as the slowest so far before the target counts as hanging."""
 USUAL = 40
 """Times that an invariant may find the same before it is the server's way of doing things, which others tell."""
 
@@ -74,6 +61,8 @@ class Partner:
         self.hurried = False
         self.reporting = False
         self._in_vain = 0
+        self._lame: set[Feature | None] = set()
+        """What was once waited for in vain: it is not waited for so long again, except for what is reported."""
         self._unanswered = 0
         """Scripts of which something went unanswered, though what came after it was answered."""
         self._listened = 0.0
@@ -93,10 +82,10 @@ class Partner:
     @property
     def patience(self) -> float:
         """See the class."""
-        measured = SLOWER * max(self.slowest, self.bench.startup / 5)
-        most = HURRIED if self.hurried else MOST_PATIENCE
+        measured = waits.SLOWER * max(self.slowest, self.bench.startup / 5)
+        most = waits.HURRIED if self.hurried else waits.MOST_PATIENCE
         usual = 2 * self.session.patience.slowest
-        return min(self.session.limits.answer, max(most, usual), max(LEAST_PATIENCE, measured, usual))
+        return min(self.session.limits.answer, max(most, usual), max(waits.LEAST_PATIENCE, measured, usual))
 
     def unfit(self) -> str:
         """Why generated frames would tell nothing about this target, "" if they would."""
@@ -150,7 +139,7 @@ class Partner:
         """Send one and see what comes of it, on a fresh server or the one there is; with `full` patience."""
         if fresh or not self.session.alive:
             self.renew()
-        full = full and self._in_vain < FULL_WAITS
+        full = full and self._in_vain < waits.FULL_WAITS
         patience = self.session.limits.answer if full else self.patience
         reply = self._alone(example, patience)
         if reply.lost:  # the server ends sessions as it likes, which says nothing about the example
@@ -197,7 +186,7 @@ class Partner:
         sentinel.excused = sentinel.awaited = True
         patience = self.session.patience.hurried(self.session.limits.answer, self.session.deaf)
         with contextlib.suppress(Unread):
-            self.session.wait(sentinel, timeout=min(patience, MOST_PATIENCE))
+            self.session.wait(sentinel, timeout=min(patience, waits.MOST_PATIENCE))
 
     def _send(self, examples: Sequence[Example], patience: float) -> list[Reply]:
         session = self.session
@@ -224,9 +213,7 @@ class Partner:
             call.awaited = True
         due = [r.call for e, r in zip(examples, replies, strict=True) if e.due and r.call is not None]
         if self._answered(sentinels[-1], patience, began):
-            # Behind a tool an author's own code runs: that it is slow proves nothing.
-            slow = any(call.method in MAY_TAKE_LONG for call in due)
-            self._wait([*sentinels, *due], min(patience, LEAST_PATIENCE) if slow else patience)
+            self._wait_for_all(sentinels, due, patience)
             if len(due) < len(replies):
                 self._hear_late(start, len(sentinels) + sum(MARK in example.data for example in examples))
         if session.alive:
@@ -250,6 +237,17 @@ class Partner:
         session.requests.forget([*sentinels, *(reply.call for reply in replies if reply.call is not None)])
         return replies
 
+    def _wait_for_all(self, sentinels: list[Call], due: list[Call], patience: float) -> None:
+        """Wait for what is due: behind a tool an author's own code runs, so that it proves nothing that it is slow."""
+        long = [call for call in due if call.method in MAY_TAKE_LONG]
+        lame = [call for call in long if not self.reporting and feature_of(call.method, call.params) in self._lame]
+        rest = [call for call in due if call not in lame]
+        if rest or sentinels:
+            self._wait([*sentinels, *rest], min(patience, waits.LEAST_PATIENCE) if long else patience)
+        if lame:
+            self._wait(lame, min(patience, max(waits.SOON, waits.SLOWER * self.slowest)))
+        self._lame |= {feature_of(call.method, call.params) for call in long if not call.answers}
+
     def _wait(self, calls: list[Call], patience: float) -> bool:
         """Whether all of them were answered."""
         return self.session.wait(*calls, timeout=patience) and all(call.answers for call in calls)
@@ -257,8 +255,8 @@ class Partner:
     def _hear_late(self, start: int, most: int) -> None:
         """Who answers several requests at once may answer a frame after what follows it; `most` answers can come."""
         before = responses(self.session, start)
-        seconds = max(LATE, 2 * self.slowest)
-        if before < most and (self.reporting or self._listened < LISTENED) and self.session.alive:
+        seconds = max(waits.LATE, 2 * self.slowest)
+        if before < most and (self.reporting or self._listened < waits.LISTENED) and self.session.alive:
             self.session.listen(seconds, lambda: responses(self.session, start) >= most)
             quiet = responses(self.session, start) == before and self.session.alive
             self._listened = self._listened + seconds if quiet else 0.0
@@ -374,9 +372,9 @@ class Partner:
         """Seconds to wait for what is `due`, once the message after it was answered."""
         limit = patience
         if any(call.method in MAY_TAKE_LONG for call in due):
-            limit = min(limit, self._in_turn(LEAST_PATIENCE, 1 + len(due)))
-        if self._unanswered >= ENOUGH_UNANSWERED and patience < self.session.limits.answer:
-            limit = min(limit, max(SOON, SLOWER * self.slowest))
+            limit = min(limit, self._in_turn(waits.LEAST_PATIENCE, 1 + len(due)))
+        if self._unanswered >= waits.ENOUGH_UNANSWERED and patience < self.session.limits.answer:
+            limit = min(limit, max(waits.SOON, waits.SLOWER * self.slowest))
         return limit
 
     # -- HTTP
@@ -394,7 +392,7 @@ class Partner:
             call = next(iter(session.raw(data, illegal=example.illegal)), None)
             sent = next(iter(session.since(start)))
         reply = Reply(sent, call, session=session)
-        over = session.await_exchange(sent.exchange, CUT if example.cut else patience)
+        over = session.await_exchange(sent.exchange, waits.CUT if example.cut else patience)
         if not over and example.inner:
             session.transport.break_off(sent.exchange or 0)
         sentinel = session.hear_out()
