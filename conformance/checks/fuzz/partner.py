@@ -63,12 +63,12 @@ class Partner:
         self._in_vain = 0
         self._lame: set[Feature | None] = set()
         """What was once waited for in vain: it is not waited for so long again, except for what is reported."""
+        self._lasting = 0  # HTTP exchanges that brought their answer and did not end
         self._unanswered = 0
         """Scripts of which something went unanswered, though what came after it was answered."""
         self._listened = 0.0
         """Seconds since anything came after the answer to what followed a frame."""
-        self._stalled = False
-        """Whether the server stopped answering before, and more patience was in vain."""
+        self._stalled = False  # whether the server stopped answering before, and more patience was in vain
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
         self._issued: deque[str] = deque(maxlen=400)
         self._usual: Counter[tuple[str, str]] = Counter()
@@ -392,6 +392,8 @@ class Partner:
             call = next(iter(session.raw(data, illegal=example.illegal)), None)
             sent = next(iter(session.since(start)))
         reply = Reply(sent, call, session=session)
+        if self._lasting >= waits.ENOUGH_UNANSWERED and not self.reporting:
+            patience = min(patience, max(waits.SOON, waits.SLOWER * self.slowest))
         over = session.await_exchange(sent.exchange, waits.CUT if example.cut else patience)
         if not over and example.inner:
             session.transport.break_off(sent.exchange or 0)
@@ -407,6 +409,7 @@ class Partner:
             elif reply.call is None and isinstance(frame.message, dict) and frame.message.keys() & {"result", "error"}:
                 reply.answers.append(frame)
         reply.answers += reply.call.answers if reply.call is not None else []
+        self._lasting += bool(reply.answers) and not (over or example.cut)
         if session.ended is not None and session.ended.lost:
             # Where it was the sentinel that did not get through, the answer to the example counts.
             reply.lost = sentinel is None
