@@ -44,6 +44,11 @@ def subscribers(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
         told = _told(bench, trigger, session, uri)
         if told or (told is False and _told_alone(bench, trigger, uri)):
             yield _observed(uri, "a client beside one that unsubscribes", told, session)
+        if told:
+            other.close()
+            told = _told(bench, trigger, session, uri)
+            if told or (told is False and _told_alone(bench, trigger, uri)):
+                yield _observed(uri, "a client beside one that has ended its session", told, session)
     session.request("resources/unsubscribe", {"uri": uri})
 
 

@@ -13,7 +13,7 @@ from conformance.checks.probes.observed import SeenCall, seen
 from conformance.model import Frame, Json
 from conformance.session.eras.stateless import META
 from conformance.session.session import Call
-from conformance.survey.survey import Unavailable
+from conformance.survey.survey import LISTS, Unavailable
 
 LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")
 """The most severe first; the last one lets everything through."""
@@ -40,7 +40,8 @@ def level_filter(bench: Bench) -> Iterator[Observation]:
         raise Unavailable(f"no tool that may be called logs below the level {THRESHOLD}")
     others = [level for level in LEVELS if level != THRESHOLD and set(_below(level)) & set(talker.levels)]
     for level in (THRESHOLD, *(others if talker.seconds < QUICK else ())):
-        seen_at = _at(bench, talker, level)
+        meanwhile = partial(_other_requests, bench) if handshake and level == THRESHOLD else _nothing
+        seen_at = _at(bench, talker, level, meanwhile)
         if seen_at is not None:
             yield seen_at
             if seen_at.values["below"]:
@@ -52,18 +53,27 @@ def level_filter(bench: Bench) -> Iterator[Observation]:
 
 
 def _beside_another(bench: Bench, talker: SeenCall) -> Iterator[Observation]:
-    """What the tool logs at the threshold after another client of the same server has asked for everything."""
+    """What the tool logs at the threshold after another client of the server has asked for everything, and has left."""
     other = another_client(bench) if bench.session.alive else None
     if other is not None:
         others = partial(other.request, "logging/setLevel", {"level": LEVELS[-1]})
-        seen_at = _at(bench, talker, THRESHOLD, others)
-        if seen_at is not None:
-            yield replace(seen_at, values={**seen_at.values, "beside-another": True})
+        for what, meanwhile in (("has set a lower one", others), ("has ended its session", other.close)):
+            seen_at = _at(bench, talker, THRESHOLD, meanwhile)
+            if seen_at is not None:
+                yield replace(seen_at, values={**seen_at.values, "once-another": what})
 
 
-def _at(
-    bench: Bench, talker: SeenCall, level: str, meanwhile: Callable[[], object] = lambda: None
-) -> Observation | None:
+def _other_requests(bench: Bench) -> None:
+    """What has nothing to do with levels."""
+    for method in ("ping", *(LISTS[name][0] for name in bench.survey.declared_lists)):
+        bench.session.request(method)
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _at(bench: Bench, talker: SeenCall, level: str, meanwhile: Callable[[], object]) -> Observation | None:
     """What the tool logs at that level, None if the level is refused; `meanwhile` is done once it is set."""
     handshake = bench.session.revision.era == "handshake"
     meta: Json = {} if handshake else {"_meta": {META + "logLevel": level}}

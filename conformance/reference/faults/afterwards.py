@@ -142,6 +142,12 @@ def _not_while_busy(call: Call, proceed: Proceed) -> Message | None:
     return None if _busy(call) else proceed(call)
 
 
+def _level_lost(call: Call, proceed: Proceed) -> Message | None:
+    peer: Any = call.peer
+    peer.level = "debug"
+    return proceed(call)
+
+
 FAULTS = (
     Fault(
         "calls-answered-as-the-last",
@@ -222,6 +228,20 @@ FAULTS = (
         "prompts/methods-available",
         "after a refused prompts/get the list of prompts is empty",
         _after(_of("prompts/get"), "prompts/list", _emptied("prompts")),
+    ),
+    Fault(
+        "level-lost-by-list",
+        "logging/level-filter",
+        "tools/list sets the level back",
+        instead("tools/list", _level_lost),
+        **OLD,
+    ),
+    Fault(
+        "level-lost-by-ping",
+        "logging/level-filter",
+        "ping sets the level back",
+        instead("ping", _level_lost),
+        **OLD,
     ),
     Fault(
         "subscribe-second-refused",

@@ -6,6 +6,7 @@ from copy import copy
 
 from conformance.reference.call import Call
 from conformance.reference.fault import HANDSHAKE, Fault, instead
+from conformance.reference.http_fault import handling
 from conformance.reference.wire import Message
 
 TYPE_CHECKING = False
@@ -32,6 +33,17 @@ def _for_all(method: str, *names: str) -> Apply:
     return instead(method, run)
 
 
+def _at_an_end(name: str, value: Any) -> Apply:
+    """When one session is ended, all others lose what they had under that name."""
+
+    def delete(handler: Any, proceed: Any, body: bytes) -> None:
+        proceed(body)
+        for peer in handler.endpoint.server.peers:
+            setattr(peer, name, copy(value))
+
+    return handling(_delete=delete)
+
+
 def _fault(name: str, requirements: str, summary: str, apply: Apply) -> Fault:
     return Fault(name, requirements, summary, apply, until=HANDSHAKE[-1], transports="http")
 
@@ -54,6 +66,18 @@ FAULTS = (
         "resources/update-announced",
         "who leaves a resource does so for all sessions",
         _for_all("resources/unsubscribe", "subscribed"),
+    ),
+    _fault(
+        "subscriptions-ended-by-delete",
+        "resources/update-announced",
+        "all subscriptions end with the session of one client",
+        _at_an_end("subscribed", set()),
+    ),
+    _fault(
+        "levels-lost-by-delete",
+        "logging/level-filter",
+        "all levels are forgotten when one client ends its session",
+        _at_an_end("level", "debug"),
     ),
     _fault(
         "capabilities-of-last-session",

@@ -7,7 +7,7 @@ from conformance.reference.call import Call
 from conformance.reference.fault import code, forgiving, instead
 from conformance.reference.faults.tasks import changed, fault, task_of
 from conformance.reference.tasks import RELATED
-from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, Message, RpcError
+from conformance.reference.wire import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,6 +153,12 @@ FAULTS = (
         "tasks/unknown-id-refused",
         "a task that does not exist has a result",
         forgiving(lambda call: call.method == "tasks/result" and task_of(call) is None, lambda call: {"content": []}),
+    ),
+    fault(
+        "unknown-task-no-method",
+        "tasks/unknown-id-refused",
+        "a task that does not exist gives -32601",
+        code("Unknown task", METHOD_NOT_FOUND),
     ),
     fault(
         "task-done",
