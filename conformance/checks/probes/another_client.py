@@ -34,19 +34,19 @@ def subscribers(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
     other = another_client(bench)
     if other is None or not hears_announcements(other) or not _subscribed(other, uri):
         return
-    told = _told(bench, trigger, other, uri)
+    told = told_by_change(bench, trigger, other, uri)
     session.hear_out()  # whatever was sent at the same time has come as well
     if told is None or (not told and not _told_alone(bench, trigger, uri)):
         return
     yield _observed(uri, "another client that subscribes", told, other)
     if told and _subscribed(session, uri):
         other.request("resources/unsubscribe", {"uri": uri})
-        told = _told(bench, trigger, session, uri)
+        told = told_by_change(bench, trigger, session, uri)
         if told or (told is False and _told_alone(bench, trigger, uri)):
             yield _observed(uri, "a client beside one that unsubscribes", told, session)
         if told:
             other.close()
-            told = _told(bench, trigger, session, uri)
+            told = told_by_change(bench, trigger, session, uri)
             if told or (told is False and _told_alone(bench, trigger, uri)):
                 yield _observed(uri, "a client beside one that has ended its session", told, session)
     session.request("resources/unsubscribe", {"uri": uri})
@@ -63,10 +63,10 @@ def _subscribed(client: Session, uri: str) -> bool:
 
 def _told_alone(bench: Bench, trigger: Json, uri: str) -> bool:
     """Whether the client of the bench hears of it that subscribes anew, so that there was something to be told."""
-    return _subscribed(bench.session, uri) and _told(bench, trigger, bench.session, uri) is True
+    return _subscribed(bench.session, uri) and told_by_change(bench, trigger, bench.session, uri) is True
 
 
-def _told(bench: Bench, trigger: Json, hearer: Session, uri: str) -> bool | None:
+def told_by_change(bench: Bench, trigger: Json, hearer: Session, uri: str) -> bool | None:
     """Whether the hearer is told that the resource has changed when the client of the bench calls the tool.
 
     None if it cannot be known: nothing has changed for the hearer, as where each client has a server of its own, or the

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance.checks.invariants.subscriptions import UPDATED
 from conformance.checks.probes import Bench, Observation
-from conformance.checks.probes.another_client import subscribers
+from conformance.checks.probes.another_client import subscribers, told_by_change
 from conformance.checks.probes.askers import hear_unasked
 from conformance.checks.probes.calls import call_each, late
 from conformance.checks.probes.listed import newly_listed
@@ -23,6 +23,9 @@ from conformance.checks.probes.subscriptions import call_again, cause
 from conformance.model import Frame, Json, members
 from conformance.session.session import Session
 from conformance.survey.survey import list_changed
+
+TRIES = 3
+"""How often another stream is opened, and a resource changed, until the server has noticed that the first is closed."""
 
 
 def _is_request(frame: Frame) -> bool:
@@ -109,6 +112,7 @@ def _afterwards(bench: Bench, uris: list[str], start: int, hears: bool) -> Itera
     _leave(bench, others[:-1])
     if hears and session.alive:
         yield from _still_told(bench, kept, trigger)
+        yield from _on_another_stream(bench, kept, trigger)
     _leave(bench, [kept])
     session.hear_out()  # what was sent before it was left has come
     if session.alive:
@@ -134,6 +138,34 @@ def _still_told(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
     session.listen(patience, until=lambda: any(_is_update(frame, [uri]) for frame in session.since(here)))
     told = any(_is_update(frame, [uri]) for frame in session.since(here))
     yield Observation({"uri": uri, "changed": changed, "told": told, "instead": "silence"}, frames=call.proof)
+
+
+def _on_another_stream(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
+    """The resource changes again, after the stream on which that was told is closed by us and another one is open.
+
+    What is sent at once may go to the one that is closed, and be lost.
+    """
+    session = bench.session
+    _, opened = session.unasked or (False, None)
+    if opened is None or not session.alive:
+        return
+    session.transport.break_off(opened.exchange or 0)
+    for _ in range(TRIES):
+        session.unasked = None
+        if hears_announcements(session):
+            break
+        session.listen(session.limits.quiet)
+    else:
+        return
+    told: bool | None = False
+    for _ in range(TRIES):
+        told = told_by_change(bench, trigger, session, uri)
+        if told is not False:
+            break
+    if told is not None:
+        facts: dict[str, Json] = {"uri": uri, "who": "a client that has opened another stream", "told": told}
+        _, again = session.unasked or (False, None)
+        yield Observation(facts, frames=(opened, *([again] if again is not None else [])), actual="silence")
 
 
 def _is_update(frame: Frame, uris: list[str]) -> bool:

@@ -216,7 +216,34 @@ def _is_progress(message: Any) -> bool:
     return isinstance(message, dict) and message.get("method") == "notifications/progress"
 
 
+def _only_first() -> Apply:
+    """Tell nothing on a stream that is opened by GET once there was another one in that session."""
+    known: set[str] = set()
+
+    def get(handler: Any, proceed: Any, body: bytes) -> None:
+        from conformance.reference.streams import Stream, hung_up
+
+        session = handler.session()
+        if session.name not in known or "Last-Event-ID" in handler.headers:
+            known.add(session.name)
+            proceed(body)
+            return
+        handler.begin_events({})
+        for _ in Stream(0).follow(0, partial(hung_up, handler)):
+            pass
+        handler.close_connection = True
+
+    return handling(_get=get)
+
+
 _ROWS: tuple[Row, ...] = (
+    (
+        "only-first-get-told",
+        "resources/update-announced",
+        "what changes is told on the first stream of a session that is opened by GET, and on no later one",
+        _only_first(),
+        {"until": "2025-11-25"},
+    ),
     (
         "progress-to-all-sessions",
         "progress/known-token-only",
