@@ -21,8 +21,9 @@ def two_streams(bench: Bench) -> Iterator[Observation]:
     _, first = session.unasked or (False, None)
     if first is None or over(session, first):
         return
-    told = next(iter(_told(session, first, 0)), None)
-    trigger = cause(session, told, first.number) if told is not None else None
+    gets = [frame for frame in session.since(0) if frame.origin == "us" and frame.channel == "get"]
+    told = next((told for get in gets for told in _told(session, get, 0)), None)
+    trigger = cause(session, told, gets[0].number) if told is not None else None
     if trigger is None:
         return
     alone = _told(session, first, call_again(session, trigger))
