@@ -208,6 +208,20 @@ def requests(bench: Bench) -> Iterator[Observation]:
         visit = visitor.bare("DELETE")
         yield _tokenless("that ends a session, by DELETE", named, visit, visit.accepted, seen)
     visitor.leave(own)
+    if guards_all(seen) and not served:
+        yield from _at_other_paths(bench, seen)
+
+
+def _at_other_paths(bench: Bench, seen: Access) -> Iterator[Observation]:
+    """The opening without a token at paths that may lead to the same place, up to the first that serves it."""
+    web = bench.web()
+    for how, path in (("with a slash at the end", f"{web.path}/"), ("with two slashes", f"/{web.path}")):
+        visitor = Visitor(bench, web, url=web.at(path))
+        visit = visitor.open(None)
+        if visit.served:
+            visitor.leave()
+            yield _tokenless(f"at the same path {how}", False, visit, True, seen)
+            return
 
 
 def _others(bench: Bench, visitor: Visitor, known_ones: set[str]) -> Iterator[tuple[Visit, bool]]:

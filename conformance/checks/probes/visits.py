@@ -87,6 +87,8 @@ class Visitor:
     web: Web
     headers: dict[str, str] = field(default_factory=dict)
     """Of the session that was opened by a visit: its id and its version."""
+    url: str = ""
+    """Where messages are posted, if that is not the URL of the target."""
 
     def ask(
         self, method: str, params: Json = None, authorization: str | None = None, until: Until | None = None
@@ -184,7 +186,7 @@ class Visitor:
             found.extend(each for each in parts if isinstance(each, dict) and each.get("id") == identifier)
             return readable and bool(found)
 
-        page = self.web.ask("POST", headers=headers, body=data, until=until or answers)
+        page = self.web.ask("POST", self.url, headers=headers, body=data, until=until or answers)
         if not found and page.body:
             answers(page.body)
         response = next((each for each in found if "method" not in each), None) if identifier is not None else None

@@ -136,6 +136,27 @@ def _free_in(stateless: bool) -> Apply:
     return guarding(authorize=authorize)
 
 
+def _free_at(suffix: str, prefix: str = "") -> Apply:
+    """Serve messages without a token at a path that has something more at its end or its beginning."""
+    elsewhere: set[Any] = set()
+
+    def check_address(handler: Any, proceed: Any) -> None:
+        # The library leaves out what a path has too many slashes at its beginning.
+        if handler.requestline.split()[1] == f"{prefix}{handler.endpoint.path}{suffix}":
+            handler.path = handler.endpoint.path
+            elsewhere.add(handler)
+        proceed()
+
+    def authorize(handler: Any, proceed: Any, body: bytes) -> None:
+        if handler in elsewhere:
+            elsewhere.remove(handler)
+            handler.user = "alice"
+        else:
+            proceed(body)
+
+    return guarding(check_address=check_address, authorize=authorize)
+
+
 _ROWS: tuple[Row, ...] = (
     (
         "handshake-era-without-token",
@@ -206,6 +227,20 @@ _ROWS: tuple[Row, ...] = (
         "subscriptions/listen needs no token",
         _free(b'"subscriptions/listen"'),
         {"since": "2026-07-28"},
+    ),
+    (
+        "slash-without-token",
+        EACH,
+        "no token is asked for where the path has a slash at its end",
+        _free_at("/"),
+        {},
+    ),
+    (
+        "two-slashes-without-token",
+        EACH,
+        "no token is asked for where the path begins with two slashes",
+        _free_at("", "/"),
+        {},
     ),
     (
         "stream-refused-without-challenge",
