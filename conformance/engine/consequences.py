@@ -56,6 +56,8 @@ def causes(found: Collection[Finding]) -> Iterator[tuple[str, Follows]]:
     for ping in [each for each in found if each.requirement == PINGS]:
         if told := REFUSED_BY_HTTP.search(ping.actual):
             yield PINGS, partial(_comes_of_refusals, status=told[1])
+    if refused := [error for each in found if each.requirement == UNASKED for error in _errors_without_id(each)]:
+        yield UNASKED, partial(_repeats, errors=refused)
     closed = {each.message.split()[0] for each in found if each.message.endswith(UNTIL_INITIALIZE)}
     if closed:
         yield FIRST, partial(_is_of, methods=closed)
@@ -69,6 +71,15 @@ def _comes_of_cancelling(finding: Finding) -> bool:
     sent = [members(each.message) for each in finding.frames if each.origin == "us" and each.readable]
     cancelled = any(each.get("method") == "notifications/cancelled" for each in sent)
     return cancelled and finding.requirement in ANSWERED_WRONG
+
+
+def _errors_without_id(finding: Finding) -> list[Json]:
+    return [each["error"] for _, each in responses(finding) if each.get("id") is None and "error" in each]
+
+
+def _repeats(finding: Finding, errors: list[Json]) -> bool:
+    """Whether it takes the same error, which refused a notification, for the answer to a request."""
+    return finding.requirement == ECHOED and any(error in errors for error in _errors_without_id(finding))
 
 
 def _is_of(finding: Finding, methods: set[str]) -> bool:

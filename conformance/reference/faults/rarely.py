@@ -165,6 +165,11 @@ def _updates_told_once() -> Apply:
     return sending(send)
 
 
+def _refused_barely(peer: Any, method: str, channel: Any) -> None:
+    if method == "notifications/cancelled":
+        channel.send({"jsonrpc": "2.0", "error": {"code": -32602, "message": "Invalid params: _meta is needed"}})
+
+
 FAULTS = (
     Fault(
         "unsubscribe-ends-all",
@@ -246,6 +251,14 @@ FAULTS = (
         "tools/inputs-validated",
         "the tool add does without its second argument, which is required",
         instead("tools/call", _first_only),
+    ),
+    Fault(
+        "cancellations-refused-without-id",
+        "jsonrpc/notification-never-answered",
+        "a cancellation without _meta is refused by an error without id",
+        lambda server: server.notified.append(_refused_barely),
+        since="2026-07-28",
+        transports="stdio",
     ),
     Fault(
         "requests-without-id-answered",
