@@ -165,6 +165,10 @@ class Requests:
         """Whether a request with this id was made that was forgotten; what answers it is late, or one answer more."""
         return is_id(identifier) and hash(id_key(identifier)) in self._forgotten
 
+    def has_made(self, identifier: Json) -> bool:
+        """Whether a request with this id was ever made, forgotten or not."""
+        return is_id(identifier) and (id_key(identifier) in self.calls or self.has_forgotten(identifier))
+
     def answered_by(self, identifier: Json) -> Call | None:
         """The request that a response with this id answers.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from conformance.checks.fuzz import waits
@@ -70,7 +70,6 @@ class Partner:
         """Seconds since anything came after the answer to what followed a frame."""
         self._stalled = False  # whether the server stopped answering before, and more patience was in vain
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
-        self._issued: deque[str] = deque(maxlen=400)
         self._usual: Counter[tuple[str, str]] = Counter()
         self.death: Reply | None = None
         """What came of the last example of a volley that the server did not survive."""
@@ -354,7 +353,7 @@ class Partner:
         heard = tuple(session.since(start))
         reply = Reply(heard[0], calls=calls, frames=heard, findings=self._found(known), session=session)
         reply.answers = [frame for call in calls for frame in call.answers]
-        reply.strays = strays(heard, (*calls, sentinel), self._issued)
+        reply.strays = strays(session, heard, (*calls, sentinel))
         if session.ended is not None and session.ended.lost:
             reply.lost = True
             session.drop()
@@ -364,7 +363,6 @@ class Partner:
             session.drop()
         elif session.alive:
             self._cancel([call for call in calls if not call.answers])
-        self._issued.extend(id_key(call.id) for call in (*calls, sentinel))
         session.requests.forget([*calls, sentinel])
         return reply
 

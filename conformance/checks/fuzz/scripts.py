@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from conformance.model import Frame
-from conformance.session.messages import id_key, is_id, is_reply, parse
+from conformance.session.messages import is_reply, parse
 from conformance.session.session import Call, Session
 
 
@@ -43,20 +43,15 @@ def answered_later(session: Session, sentinel: Call, seconds: float) -> bool:
     return going_on and session.wait(sentinel, timeout=seconds) and bool(sentinel.answers)
 
 
-def strays(heard: Iterable[Frame], calls: Sequence[Call], issued: Container[str]) -> list[Frame]:
-    """The responses that answer none of `calls`, nor what was sent before, whose ids are `issued`.
+def strays(session: Session, heard: Iterable[Frame], calls: Sequence[Call]) -> list[Frame]:
+    """The responses among what was `heard` that answer none of `calls`, nor any request before them in the session.
 
     A response to that may come late, or when it is cancelled; that a call is answered once more is judged elsewhere.
     """
     own = {frame.number for call in calls for frame in call.answers}
-    answered = {id_key(call.id) for call in calls if call.answers}
     found = []
     for frame in heard:
-        message = frame.message
         stray = frame.exchange is None and frame.origin == "target" and frame.number not in own
-        if stray and is_reply(message):
-            identifier = message.get("id")
-            key = id_key(identifier) if is_id(identifier) else ""
-            if key not in issued and key not in answered:
-                found.append(frame)
+        if stray and is_reply(frame.message) and not session.requests.has_made(frame.message.get("id")):
+            found.append(frame)
     return found
