@@ -67,6 +67,14 @@ def test_a_fault_is_found_over_it(tmp_path: Path) -> None:
     assert "jsonrpc/unknown-method-refused" in failed, out
 
 
+@pytest.mark.parametrize("fault", ["banner", "prints-in-tools"])
+def test_a_frame_that_is_no_message_is_found(tmp_path: Path, fault: str) -> None:
+    words = ("--only", "tools/call-each", "--revision", "2025-11-25", "--call-tools", "all")
+    report, out = reported(tmp_path, "--server", f"{SERVER} --fault {fault}", "--url", URL, *words)
+    failed = {v["requirement"] for run in report["runs"] for v in run["verdicts"] if v["verdict"] == "failed"}
+    assert failed == {"jsonrpc/valid-messages"}, out
+
+
 def test_messages_are_text_frames_with_the_subprotocol_of_mcp(opened: Open) -> None:
     def echo(connection: ServerConnection) -> None:
         for message in connection:

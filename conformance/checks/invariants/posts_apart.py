@@ -131,9 +131,6 @@ class PostsApart(Watcher):
         if kind not in MESSAGE:
             what, actual = f"a message comes as an event of the type {kind[:50]!a}", shown(frame)
             self.ledger.broke(EVENTS, what, expected="the type message", actual=actual, frames=proof)
-        elif not (frame.readable or frame.unread):
-            what = "the data of a message event is not JSON"
-            self.ledger.broke(EVENTS, what, expected="a message, as JSON", actual=shown(frame), frames=proof)
         else:
             self.ledger.held(EVENTS)
         if call is not None and not call.sent.illegal:

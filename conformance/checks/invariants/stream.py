@@ -18,6 +18,9 @@ STDOUT = "transport-stdio/stdout-only-messages"
 NEWLINES = "transport-stdio/no-embedded-newlines"
 UTF8 = "jsonrpc/messages-utf8"
 SSE = "transport-http/sse-data-is-message"
+VALID = "jsonrpc/valid-messages"
+ALONE = ("sse", "socket")
+"""Channels on which each frame is to be a message: message events of HTTP+SSE, and frames of WebSocket."""
 BOM = b"\xef\xbb\xbf"
 _CONTENT_LENGTH = re.compile(rb"(?i)^content-(length|type)\s*:")
 _BEGINS = re.compile(rb"(\xef\xbb\xbf)?\s*+(\[\s*+)?+(\{\s*+([\"}]|\Z)|\Z)")
@@ -31,7 +34,7 @@ class Stream(Watcher):
     """Lines of stdout and payloads of HTTP that are no JSON. One cause is one finding."""
 
     name = "stream"
-    requirements: ClassVar[tuple[str, ...]] = (STDOUT, NEWLINES, UTF8, SSE)
+    requirements: ClassVar[tuple[str, ...]] = (STDOUT, NEWLINES, UTF8, SSE, VALID)
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
         super().__init__(session, ledger)
@@ -62,6 +65,8 @@ class Stream(Watcher):
                 actual=shown(frame),
                 frames=(call.sent if call else None, frame),
             )
+        elif frame.channel in ALONE:
+            self._broke_valid(frame, "what comes as a message is not JSON")
 
     def _too_large(self, frame: Frame) -> None:
         if frame.channel == "stdout" or (frame.channel == "sse" and frame.exchange is not None):
@@ -92,10 +97,19 @@ class Stream(Watcher):
                 self._no_message(frame)
         elif frame.channel == "sse" and frame.exchange is not None:
             self._typed(frame)
+        elif frame.channel in ALONE and not isinstance(frame.message, (dict, list)):
+            self._broke_valid(frame, "what comes as a message is JSON, but neither an object nor an array")
         held(UTF8)
+
+    def _broke_valid(self, frame: Frame, what: str) -> None:
+        self.ledger.broke(VALID, what, expected="one JSON-RPC message", actual=shown(frame), frames=(frame,))
 
     def _typed(self, frame: Frame) -> None:
         kind = frame.fields.get("event")
+        if not isinstance(frame.message, (dict, list)):
+            what = "the data of an SSE event is JSON, but neither an object nor an array"
+            self.ledger.broke(SSE, what, expected="one JSON-RPC message", actual=shown(frame), frames=(frame,))
+            return
         if kind is None or not isinstance(frame.message, dict):
             self.ledger.held(SSE)
             return

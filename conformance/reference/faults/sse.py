@@ -18,6 +18,7 @@ EVENTS = "transport-sse/messages-as-message-events"
 PROCESSED = "transport-sse/posted-messages-processed"
 ORIGIN = "transport-sse/origin-validated"
 ONCE = "jsonrpc/every-request-answered-once"
+VALID = "jsonrpc/valid-messages"
 CLIENTS = "transport-sse/clients-served-independently"
 
 
@@ -42,6 +43,16 @@ def _in_event(kind: bytes) -> Apply:
 
 def _quoted(handler: Any, proceed: Any, data: bytes) -> bytes:
     return bytes(proceed(data)).replace(b"{", b"%7B")
+
+
+def _followed(more: bytes) -> Apply:
+    """Send one more event after each list of tools."""
+
+    def event(handler: Any, proceed: Any, data: bytes) -> bytes:
+        told = bytes(proceed(data))
+        return told + b"\n\nevent: message\ndata: " + more if b'"tools":' in data else told
+
+    return handling(event=event)
 
 
 class _Collected:
@@ -181,7 +192,10 @@ ROWS: tuple[tuple[str, str, str, Apply], ...] = (
         "responses to logging/setLevel are the answers to their POSTs",
         _in_posts("logging/setLevel"),
     ),
-    ("sse-data-quoted", EVENTS, "the data of message events is URL-encoded", handling(event=_quoted)),
+    ("sse-data-quoted", VALID, "the data of message events is URL-encoded", handling(event=_quoted)),
+    ("sse-data-string", VALID, "an event with a string follows on a list of tools", _followed(b'"hello"')),
+    ("sse-data-null", VALID, "an event with null follows on a list of tools", _followed(b"null")),
+    ("sse-data-text", VALID, "an event with words follows on a list of tools", _followed(b"hello there")),
     (
         "sse-notifications-refused",
         PROCESSED,
