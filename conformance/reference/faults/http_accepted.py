@@ -99,6 +99,17 @@ def _over_lines(server: Server) -> None:
     streams.event = event
 
 
+def _after_a_string(server: Server) -> None:
+    from conformance.reference import streams
+
+    correct = streams.event
+
+    def event(data: bytes, identity: str = "") -> bytes:
+        return b'data: "done"\n\n' * (b'"content":' in data) + correct(data, identity)
+
+    streams.event = event
+
+
 _ROWS: tuple[Row, ...] = (
     (
         "notification-body",
@@ -147,6 +158,13 @@ _ROWS: tuple[Row, ...] = (
         "transport-http/sse-data-is-message",
         "messages are events of the type response",
         _named_otherwise,
+        {},
+    ),
+    (
+        "string-before-results",
+        "transport-http/sse-data-is-message",
+        "an event with a string comes before the results of tools in a stream of events",
+        _after_a_string,
         {},
     ),
     (
