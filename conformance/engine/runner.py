@@ -291,7 +291,7 @@ class Runner:
     def _over(self, pool: ThreadPoolExecutor) -> Iterator[Attempt]:
         if self._connections.one_stream_at_url and not self._connections.alone:
             once = mixes_clients(self._connections, OPENING)
-            self._mixing = once and mixes_clients(self._connections, OPENING)
+            self._mixing = once and mixes_clients(self._connections, OPENING, fresh=bool(self.target.command))
             self._connections.alone = self._mixing is not None and bool(self.target.command)
         if self._mixing is not None and not self.target.command:
             self._problem = f"{self._mixing.message}: give the command, too, so that each gets a server of its own"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from conformance.reference.fault import Fault
+from conformance.reference.fault import Fault, instead
 from conformance.reference.http_fault import handling, listening_everywhere
+from conformance.reference.wire import INVALID_REQUEST, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from conformance.reference.fault import Apply
+    from conformance.reference.call import Call
+    from conformance.reference.fault import Apply, Proceed
+    from conformance.reference.wire import Message
 
 ENDPOINT = "transport-sse/endpoint-event-sent"
 TWO = "transport-sse/two-endpoints"
@@ -168,6 +171,44 @@ def _only_last(handler: Any, proceed: Any, session: Any) -> None:
     proceed(session)
 
 
+def _one_at_a_time() -> Apply:
+    """Refuse a second stream while there is one."""
+    there: list[Any] = []
+
+    def get(handler: Any, proceed: Any, body: bytes) -> None:
+        if there:
+            handler.answer(409, b"", {})
+            return
+        there.append(handler)
+        try:
+            proceed(body)
+        finally:
+            there.remove(handler)
+
+    return handling(_get=get)
+
+
+def _initialized_once() -> Apply:
+    """Refuse to initialize a second session of the process."""
+    known: list[Call] = []
+
+    def run(call: Call, proceed: Proceed) -> Message | None:
+        known.append(call)
+        if len(known) > 1:
+            raise RpcError(INVALID_REQUEST, "Invalid request: already initialized")
+        return proceed(call)
+
+    return instead("initialize", run)
+
+
+def _all_with_one(handler: Any, proceed: Any, session: Any) -> None:
+    try:
+        proceed(session)
+    finally:
+        for other in handler.endpoint.sessions.values():
+            other.stream.finish()
+
+
 ROWS: tuple[tuple[str, str, str, Apply], ...] = (
     ("sse-no-endpoint-event", ENDPOINT, "the stream begins without an endpoint event", _announcing(": hello")),
     (
@@ -220,6 +261,9 @@ ROWS: tuple[tuple[str, str, str, Apply], ...] = (
         listening_everywhere,
     ),
     ("sse-broadcast", CLIENTS, "all clients get the responses to each", handling(accepted=_broadcast)),
+    ("sse-one-at-a-time", CLIENTS, "a second stream is refused while there is one", _one_at_a_time()),
+    ("sse-initialized-once", CLIENTS, "a second session cannot be initialized", _initialized_once()),
+    ("sse-all-end-with-one", CLIENTS, "all streams end with one of them", handling(stream=_all_with_one)),
     ("sse-one-client", CLIENTS, "a new stream ends the others", handling(stream=_only_last)),
     (
         "sse-answers-by-id",
