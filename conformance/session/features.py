@@ -8,8 +8,8 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 
-from conformance.model import Frame, Json
-from conformance.session.messages import Call, Unavailable
+from conformance.model import Frame, Json, members
+from conformance.session.messages import MAY_TAKE_LONG, Call, Unavailable
 
 _MEMBERS = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name", "completion/complete": "ref"}
 """Methods behind which an author's own code runs → the member of the params that says which."""
@@ -45,6 +45,12 @@ def feature_of(method: str, params: Json) -> Feature | None:
         kind, value = f"{method} of {value.get('type')}", value.get("name", value.get("uri"))
     name = repr(value)
     return None if OURS in name else (kind, name)
+
+
+def takes_long(call: Call) -> bool:
+    """Whether an author's own code may be behind it: not where a tool or prompt is asked for that does not exist."""
+    made_up = call.method in ("tools/call", "prompts/get") and OURS in str(members(call.params).get("name"))
+    return call.method in MAY_TAKE_LONG and not made_up
 
 
 def named(method: str, params: Json) -> str:

@@ -14,7 +14,7 @@ from conformance.checks.invariants.strays import as_double, code, may_name, mean
 from conformance.checks.ledger import Ledger
 from conformance.codes import PARSE_ERROR
 from conformance.model import Finding, Frame, Json, Severity
-from conformance.session.features import HUNG, named
+from conformance.session.features import HUNG, named, takes_long
 from conformance.session.messages import DEEPEST, Shallow, is_id
 from conformance.session.requests import is_response
 from conformance.session.session import MAY_TAKE_LONG, Call, Session, id_key
@@ -383,7 +383,7 @@ class Envelope(Watcher):
             return
         if not call.lost or (self._illegal is not None and self._illegal.number <= call.sent.number):
             return  # nothing is said about what a server does after it was sent something wrong
-        if call.late and (call.method in MAY_TAKE_LONG or self._busy(call)):
+        if call.late and (takes_long(call) or self._busy(call)):
             self.ledger.inconclusive(ONCE, f"{call.method}: {call.lost}; --timeout gives it longer")
             return
         if call.redirected or call.refused:

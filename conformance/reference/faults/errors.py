@@ -48,6 +48,15 @@ def _unknown_method(outcome: Any) -> Any:
     return around(serve)
 
 
+def _unknown_tools_dropped(call: Call, proceed: Proceed) -> Message | None:
+    try:
+        return proceed(call)
+    except RpcError as error:
+        if str(error).startswith(UNKNOWN_TOOL):
+            keep_silent()
+        raise
+
+
 def _any_case(call: Call, proceed: Proceed) -> Message | None:
     names = {name.lower(): name for name in METHODS}
     call.method = names.get(call.method.lower(), call.method)
@@ -182,6 +191,13 @@ FAULTS = (
         f"{UNKNOWN} jsonrpc/every-request-answered-once",
         "a request of an unknown method is not answered",
         _unknown_method(keep_silent),
+        transports="stdio",
+    ),
+    Fault(
+        "unknown-tool-unanswered",
+        "jsonrpc/every-request-answered-once",
+        "a call of a tool that does not exist is not answered",
+        around(_unknown_tools_dropped),
         transports="stdio",
     ),
     Fault(
