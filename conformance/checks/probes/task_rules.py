@@ -294,7 +294,10 @@ def asking(bench: Bench) -> Iterator[Observation]:
             asked += 1
             yield from _observed(run, request)
             _answer(bench, request)
-        _let_end(bench, run)
+        if request is None and run.status == "input_required" and run.fetch is not None and run.fetch.answers:
+            abandon(bench, run)  # it asks for nothing, so that it does not end
+        else:
+            _let_end(bench, run)
         if asked == FEW or not session.alive:
             break
     if not asked:
