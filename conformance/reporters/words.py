@@ -110,6 +110,8 @@ def standing(finding: Finding) -> str:
         return "not tested again"
     if not finding.confirmed:
         return doubt(finding)
+    if finding.replay and finding.ceiling is Severity.ADVICE:
+        return "confirmed by the same frame alone"  # a campaign does so in the session that there is
     shown, tries = finding.tries
     if finding.after:
         cases = "other case" if len(finding.after) == 1 else f"{len(finding.after)} other cases"
