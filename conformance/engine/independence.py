@@ -38,7 +38,7 @@ def mixes_clients(connections: Connections, case: str, fresh: bool = False) -> F
         second.listen(connections.limits.quiet, until=lambda: bool(_foreign(second)))
         strays = _foreign(first) or _foreign(second)
         if not strays:
-            return _ended_by_another(connections, opened, case) or _ends_with(first, second, case)
+            return _ended_by_another(connections, opened, case) or _ends_with(connections, first, second, case)
         what = "a client gets responses to the requests of another client"
         return _finding(case, what, "responses to its own requests alone", strays)
     finally:
@@ -99,9 +99,10 @@ def _refused_beside(connections: Connections, opened: list[Session], case: str) 
     return _finding(case, what, "a session for each client", frames)
 
 
-def _ends_with(first: Session, second: Session, case: str) -> Finding | None:
-    """What shows that the second session ends with the first."""
+def _ends_with(connections: Connections, first: Session, second: Session, case: str) -> Finding | None:
+    """What shows that the second session ends with the first, once the server has noticed the end of that."""
     first.close(hurry=True)
+    second.listen(connections.limits.quiet, until=lambda: _lost(second))
     call = second.send("ping")
     second.listen(PATIENCE, until=lambda: call.done)
     if not _lost(second):

@@ -1,4 +1,4 @@
-"""The probe of two clients over HTTP whose calls are under way at once. Part of the area transport-http."""
+"""The probe of two clients at a URL whose calls are under way at once. Part of the area transport-http."""
 
 from __future__ import annotations
 
@@ -25,13 +25,17 @@ TRIES = 2
 """So often a call must fail, and two calls at once of which nothing special can be said succeed, before that counts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Two:
-    """Two clients of one server, and the slow tool that both call."""
+    """Two clients of one server, and the slow tool that both call.
+
+    `in_vain` says that an answer was waited for with all patience and did not come: the others get less.
+    """
 
     first: Session
     second: Session
     slow: SeenCall
+    in_vain: bool = False
 
     def call(self, client: Session, **how: Unpack[How]) -> Call:
         """Send the call, which may stay unanswered: the case judges that."""
@@ -41,7 +45,9 @@ class _Two:
 
     def wait(self, client: Session, call: Call) -> None:
         """Wait for the answer, or long enough."""
-        client.wait(call, timeout=max(client.limits.answer, 4 * self.slow.seconds))
+        brief = 4 * self.slow.seconds + client.limits.quiet
+        came = client.wait(call, timeout=brief if self.in_vain else max(client.limits.answer, brief))
+        self.in_vain |= not came
         client.give_up(call)
 
 
@@ -52,18 +58,23 @@ Tried = tuple[Call, tuple[Frame, ...]]
 def at_once(bench: Bench) -> Iterator[Observation]:
     """A slow call of each of two clients: both with one id, beside one whose connection breaks, and after that.
 
-    What fails is compared with two calls at once that have nothing special. It breaks a connection off.
+    What fails is compared with two calls at once that have nothing special. It breaks a connection off; where a client
+    has one for all, it cancels a call that has the id of the other client's, and ends a session.
     """
     slow = slow_call(bench)
     two = _Two(bench.connect(shared=True), bench.connect(shared=True), slow)
     if two.first.transport.url != two.second.transport.url:
         raise Unavailable("each client has a server of its own")
     ordinary = partial(_together, two, False)
-    for about, attempt, control in (
+    apart = two.first.transport.single_stream
+    breaking: Callable[[], Tried | None] = partial(_left, bench, two) if apart else partial(_broken_off, two)
+    attempts: list[tuple[str, Callable[[], Tried | None], Callable[[], Tried] | None]] = [
         ("one id", partial(_together, two, True), ordinary),
-        ("broken off", partial(_broken_off, two), ordinary),
+        *([("cancelled", partial(_cancelled, two), ordinary)] if apart else []),
+        ("broken off", breaking, ordinary),
         ("afterwards", partial(_afterwards, two), None),
-    ):
+    ]
+    for about, attempt, control in attempts:
         tried = _tried(attempt, control)
         facts: dict[str, Json] = {"tool": two.slow.params["name"], "about": about, "tried": tried is not None}
         if tried is not None:
@@ -117,6 +128,29 @@ def _broken_off(two: _Two) -> Tried | None:
     break_off(two.first, broken)
     two.wait(two.second, other)
     return other, (broken.sent, other.sent)
+
+
+def _cancelled(two: _Two) -> Tried:
+    """The second call, while the first one has the same id and is cancelled."""
+    name = f"mcp-conform-{two.first.position}"
+    doomed, other = two.call(two.first, id=name), two.call(two.second, id=name)
+    cancelled = two.first.notify("notifications/cancelled", {"requestId": name})
+    two.first.give_up(doomed)
+    two.wait(two.second, other)
+    return other, (doomed.sent, other.sent, cancelled)
+
+
+def _left(bench: Bench, two: _Two) -> Tried | None:
+    """The second call, while that of a client is under way which leaves; None if that was too late."""
+    leaving = bench.connect(shared=True)
+    ended, other = two.call(leaving), two.call(two.second)
+    two.second.listen(two.slow.seconds / 4)
+    leaving.listen(0.0)
+    if ended.answers or other.answers:
+        return None
+    leaving.close(hurry=True)
+    two.wait(two.second, other)
+    return other, (ended.sent, other.sent)
 
 
 def _written(client: Session, params: Json) -> Call:

@@ -209,6 +209,24 @@ def _all_with_one(handler: Any, proceed: Any, session: Any) -> None:
             other.stream.finish()
 
 
+def _cancelled_everywhere(handler: Any, proceed: Any, session: Any, message: Any) -> None:
+    """A cancellation ends what has that id in any session."""
+    if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
+        for each in list(handler.endpoint.sessions.values()):
+            each.cancel(message["params"].get("requestId"))
+    proceed(session, message)
+
+
+def _calls_end_with_one(handler: Any, proceed: Any, session: Any) -> None:
+    """The end of a session ends the calls of all others."""
+    try:
+        proceed(session)
+    finally:
+        for each in list(handler.endpoint.sessions.values()):
+            for identifier in list(each.running):
+                each.cancel(identifier)
+
+
 ROWS: tuple[tuple[str, str, str, Apply], ...] = (
     ("sse-no-endpoint-event", ENDPOINT, "the stream begins without an endpoint event", _announcing(": hello")),
     (
@@ -265,6 +283,13 @@ ROWS: tuple[tuple[str, str, str, Apply], ...] = (
     ("sse-initialized-once", CLIENTS, "a second session cannot be initialized", _initialized_once()),
     ("sse-all-end-with-one", CLIENTS, "all streams end with one of them", handling(stream=_all_with_one)),
     ("sse-one-client", CLIENTS, "a new stream ends the others", handling(stream=_only_last)),
+    (
+        "sse-cancels-for-all",
+        ONCE,
+        "a cancellation ends the calls with that id of all clients",
+        handling(accepted=_cancelled_everywhere),
+    ),
+    ("sse-calls-end-with-one", ONCE, "all calls end with the session of one", handling(stream=_calls_end_with_one)),
     (
         "sse-answers-by-id",
         f"{CLIENTS} {ONCE}",
