@@ -241,8 +241,7 @@ class Partner:
         long = [call for call in due if call.method in MAY_TAKE_LONG]
         lame = [call for call in long if not self.reporting and feature_of(call.method, call.params) in self._lame]
         rest = [call for call in due if call not in lame]
-        if rest or sentinels:
-            self._wait([*sentinels, *rest], min(patience, waits.LEAST_PATIENCE) if long else patience)
+        self._wait([*sentinels, *rest], min(patience, waits.LEAST_PATIENCE) if long else patience)
         if lame:
             self._wait(lame, min(patience, max(waits.SOON, waits.SLOWER * self.slowest)))
         self._lame |= {feature_of(call.method, call.params) for call in long if not call.answers}
