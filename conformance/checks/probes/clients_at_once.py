@@ -87,13 +87,18 @@ def at_once(bench: Bench) -> Iterator[Observation]:
 
 
 def _ask_for_progress(two: _Two) -> None:
-    """A call of one client that asks for its progress, while the other listens: what it hears is judged elsewhere."""
-    if two.first.revision.era == "handshake" and hears_announcements(two.first):
-        meta = {"progressToken": f"mcp-conform-{secrets.token_hex(8)}"}
-        call = two.second.send("tools/call", {**two.slow.params, "_meta": meta})
-        call.excused = True
-        two.wait(two.second, call)
-        two.first.hear_out()
+    """A call of one client that asks for its progress, while the other listens: what it hears is judged elsewhere.
+
+    Where a client has one stream for all, then the other way round: a server may tell all to who came last.
+    """
+    turns = [(two.second, two.first), (two.first, two.second)]
+    for caller, hearer in turns if two.first.transport.single_stream else turns[:1]:
+        if hearer.revision.era == "handshake" and hears_announcements(hearer):
+            meta = {"progressToken": f"mcp-conform-{secrets.token_hex(8)}"}
+            call = caller.send("tools/call", {**two.slow.params, "_meta": meta})
+            call.excused = True
+            two.wait(caller, call)
+            hearer.hear_out()
 
 
 def _tried(attempt: Callable[[], Tried | None], control: Callable[[], Tried] | None) -> Tried | None:

@@ -22,6 +22,7 @@ PROCESSED = "transport-sse/posted-messages-processed"
 ORIGIN = "transport-sse/origin-validated"
 ONCE = "jsonrpc/every-request-answered-once"
 VALID = "jsonrpc/valid-messages"
+KNOWN = "progress/known-token-only"
 CLIENTS = "transport-sse/clients-served-independently"
 
 
@@ -227,6 +228,21 @@ def _calls_end_with_one(handler: Any, proceed: Any, session: Any) -> None:
                 each.cancel(identifier)
 
 
+def _progress_for_all(handler: Any, proceed: Any, session: Any, message: Any) -> None:
+    from conformance.reference.http_sse import Events
+
+    clients = list(handler.endpoint.sessions.values())
+
+    class Told(Events):
+        def send(self, message: Any) -> None:
+            told = isinstance(message, dict) and message.get("method") == "notifications/progress"
+            for each in clients if told else [session]:
+                each.channel.send(message)
+
+    session.receive(message, Told(session.server, session.stream))
+    handler.answer(202, b"", {})
+
+
 ROWS: tuple[tuple[str, str, str, Apply], ...] = (
     ("sse-no-endpoint-event", ENDPOINT, "the stream begins without an endpoint event", _announcing(": hello")),
     (
@@ -290,6 +306,7 @@ ROWS: tuple[tuple[str, str, str, Apply], ...] = (
         handling(accepted=_cancelled_everywhere),
     ),
     ("sse-calls-end-with-one", ONCE, "all calls end with the session of one", handling(stream=_calls_end_with_one)),
+    ("sse-progress-to-all", KNOWN, "progress is told to all clients", handling(accepted=_progress_for_all)),
     (
         "sse-answers-by-id",
         f"{CLIENTS} {ONCE}",
