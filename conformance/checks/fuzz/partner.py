@@ -66,8 +66,7 @@ class Partner:
         self._lasting = 0  # HTTP exchanges that brought their answer and did not end
         self._unanswered = 0
         """Scripts of which something went unanswered, though what came after it was answered."""
-        self._listened = 0.0
-        """Seconds since anything came after the answer to what followed a frame."""
+        self._listened = 0.0  # seconds since anything came after the answer to what followed a frame
         self._stalled = False  # whether the server stopped answering before, and more patience was in vain
         self.areas = frozenset({"jsonrpc", "transport-stdio", "transport-http"})
         self._usual: Counter[tuple[str, str]] = Counter()
@@ -236,6 +235,10 @@ class Partner:
         session.requests.forget([*sentinels, *(reply.call for reply in replies if reply.call is not None)])
         return replies
 
+    def _soon(self) -> float:
+        """Seconds that are enough for what has been waited for in vain before."""
+        return max(waits.SOON, waits.SLOWER * self.slowest)
+
     def _wait_for_all(self, sentinels: list[Call], due: list[Call], patience: float) -> None:
         """Wait for what is due: behind a tool an author's own code runs, so that it proves nothing that it is slow."""
         long = [call for call in due if call.method in MAY_TAKE_LONG]
@@ -243,7 +246,7 @@ class Partner:
         rest = [call for call in due if call not in lame]
         self._wait([*sentinels, *rest], min(patience, waits.LEAST_PATIENCE) if long else patience)
         if lame:
-            self._wait(lame, min(patience, max(waits.SOON, waits.SLOWER * self.slowest)))
+            self._wait(lame, min(patience, self._soon()))
         self._lame |= {feature_of(call.method, call.params) for call in long if not call.answers}
 
     def _wait(self, calls: list[Call], patience: float) -> bool:
@@ -371,7 +374,7 @@ class Partner:
         if any(call.method in MAY_TAKE_LONG for call in due):
             limit = min(limit, self._in_turn(waits.LEAST_PATIENCE, 1 + len(due)))
         if self._unanswered >= waits.ENOUGH_UNANSWERED and patience < self.session.limits.answer:
-            limit = min(limit, max(waits.SOON, waits.SLOWER * self.slowest))
+            limit = min(limit, self._soon())
         return limit
 
     # -- HTTP
@@ -390,7 +393,7 @@ class Partner:
             sent = next(iter(session.since(start)))
         reply = Reply(sent, call, session=session)
         if self._lasting >= waits.ENOUGH_UNANSWERED and not self.reporting:
-            patience = min(patience, max(waits.SOON, waits.SLOWER * self.slowest))
+            patience = min(patience, self._soon())
         over = session.await_exchange(sent.exchange, waits.CUT if example.cut else patience)
         if not over and example.inner:
             session.transport.break_off(sent.exchange or 0)

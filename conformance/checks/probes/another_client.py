@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from conformance.checks.probes import Bench, Observation
 from conformance.checks.probes.lists import contents_of, heard_to_the_end, hears_announcements, is_update
@@ -40,15 +41,18 @@ def subscribers(bench: Bench, uri: str, trigger: Json) -> Iterator[Observation]:
         return
     yield _observed(uri, "another client that subscribes", told, other)
     if told and _subscribed(session, uri):
-        other.request("resources/unsubscribe", {"uri": uri})
-        told = told_by_change(bench, trigger, session, uri)
-        if told or (told is False and _told_alone(bench, trigger, uri)):
-            yield _observed(uri, "a client beside one that unsubscribes", told, session)
-        if told:
-            other.close()
+        leave = partial(other.request, "resources/unsubscribe", {"uri": uri})
+        ways: tuple[tuple[str, Callable[[], object]], ...] = (
+            ("unsubscribes", leave),
+            ("has ended its session", other.close),
+        )
+        for who, leaves in ways:
+            leaves()
             told = told_by_change(bench, trigger, session, uri)
             if told or (told is False and _told_alone(bench, trigger, uri)):
-                yield _observed(uri, "a client beside one that has ended its session", told, session)
+                yield _observed(uri, f"a client beside one that {who}", told, session)
+            if not told:
+                break
     session.request("resources/unsubscribe", {"uri": uri})
 
 
